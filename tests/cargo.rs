@@ -227,6 +227,13 @@ fn device_code_is_linked_once_for_each_program() -> Result<()> {
     let (_, err) = project.succeed(&["build", "--kernels=used"], &[])?;
     ensure!(err.contains("DeviceLink app (sm_90)"), "{err}");
     ensure!(project.path("target/debug/app").exists());
+
+    // What was linked is known also where the results of the links have been removed by hand.
+    fs::remove_dir_all(project.path("target/cudalink"))?;
+    project.succeed(&["clean"], &[])?;
+    ensure!(!project.path("target/debug/app").exists());
+    let (_, err) = project.succeed(&["build", "--arch", "sm_90, sm_90"], &[])?;
+    ensure!(err.contains("DeviceLink app (sm_90)"), "{err}");
     Ok(())
 }
 

@@ -92,7 +92,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
     if workspace.target.exists() {
         let folder = Folder::of_target(&workspace.target);
         let _alone = folder.lock(Purpose::Remove)?;
-        cache::remove_outputs(&folder, &workspace.build, &workspace.target, &mut removed)?;
+        cache::remove_outputs(&workspace.build, &workspace.target, &mut removed)?;
         removed.folder(&folder.0)?;
     }
     if !arguments.quiet {

@@ -216,16 +216,16 @@ impl Plan {
     pub(crate) fn track(&self, package: Option<&Path>, what: Tracked) -> (String, String) {
         let digest = |data: &[u8]| key(Sha256::new().chain_update(data));
         let settings = self.settings(package);
-        let (name, value) = match what {
-            Tracked::Everything => ("CHOICES", serde_json::to_vec(&(settings, &self.program))),
-            Tracked::Libraries => ("FILES", serde_json::to_vec(&settings.libraries)),
+        let value = match what {
+            Tracked::Everything => serde_json::to_vec(&(settings, &self.program)),
+            Tracked::Libraries => serde_json::to_vec(&settings.libraries),
         };
         let value = value.expect("choices are text");
         let owner = match package.filter(|package| self.packages.contains_key(*package)) {
             Some(package) => digest(package.as_os_str().as_encoded_bytes()),
             None => "OTHERS".to_owned(),
         };
-        (format!("CUDALINK_{name}_{owner}"), digest(&value))
+        (format!("{}{owner}", what.variables()), digest(&value))
     }
 }
 
@@ -236,4 +236,14 @@ pub(crate) enum Tracked {
     Everything,
     /// Whether there are further libraries: nothing else matters to an image without device code.
     Libraries,
+}
+
+impl Tracked {
+    /// What the names of its variables begin with.
+    pub(crate) fn variables(self) -> &'static str {
+        match self {
+            Self::Everything => "CUDALINK_CHOICES_",
+            Self::Libraries => "CUDALINK_FILES_",
+        }
+    }
 }

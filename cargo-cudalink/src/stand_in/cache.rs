@@ -17,7 +17,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::clean::Removed;
 use crate::journal::Report;
-use crate::plan::{Folder, Plan};
+use crate::plan::Plan;
+use crate::stand_in::dependencies;
 
 /// The name of the entry that is no output's.
 const DOCUMENTATION_TESTS: &str = "documentation tests";
@@ -167,32 +168,10 @@ fn lock(path: &Path) -> Result<File> {
     lock().with_context(|| format!("cannot lock {}", path.display()))
 }
 
-/// Removes all outputs that have an entry: cargo makes again what is missing. `build` is the folder where it makes them,
-/// `target` the one where users find them.
-pub(crate) fn remove_outputs(
-    folder: &Folder,
-    build: &Path,
-    target: &Path,
-    removed: &mut Removed,
-) -> Result<()> {
-    let Ok(entries) = fs::read_dir(folder.images()) else {
-        return Ok(());
-    };
-    for path in entries.flatten().map(|entry| entry.path()) {
-        if path.extension().is_none_or(|extension| extension != "json") {
-            continue;
-        }
-        let record: Option<Record> = fs::read(&path)
-            .ok()
-            .and_then(|data| serde_json::from_slice(&data).ok());
-        let output = match record {
-            Some(record) => record.report.output,
-            // It was cut short, or another version of this program wrote it.
-            None => {
-                let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-                build.join(stem.replace('+', "/"))
-            }
-        };
+/// Removes all outputs with device code that was linked here: cargo makes again what is missing. `build` is the folder
+/// where it makes them, `target` the one where users find them.
+pub(crate) fn remove_outputs(build: &Path, target: &Path, removed: &mut Removed) -> Result<()> {
+    for output in dependencies::linked_images(build) {
         let Ok(place) = output.strip_prefix(build) else {
             continue;
         };

@@ -9,7 +9,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use rustnvlink::container::{InputKind, detect};
 use rustnvlink::output;
+
+use crate::plan::Tracked;
 
 /// Adds a variable with its value, and files. Without cargo there is nothing to add to, and nobody who asks.
 pub(crate) fn add(image: &Path, variable: &(String, String), files: &[PathBuf]) -> Result<()> {
@@ -19,6 +22,44 @@ pub(crate) fn add(image: &Path, variable: &(String, String), files: &[PathBuf]) 
     let added = with(&text, variable, files);
     output::write(&path, added.as_bytes())
         .with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// The images below cargo's folder that have linked device code, by what they [depend](add) on.
+pub(crate) fn linked_images(build: &Path) -> Vec<PathBuf> {
+    let mut images = Vec::new();
+    let mut folders = vec![build.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(path),
+                Ok(kind) if kind.is_file() && path.extension() == Some("d".as_ref()) => {
+                    let text = fs::read_to_string(&path).unwrap_or_default();
+                    images.extend(images_of(&text));
+                }
+                Ok(_) | Err(_) => {}
+            }
+        }
+    }
+    images
+}
+
+/// The programs and shared libraries among what rules are for, where these say that an image depends on choices. Beside
+/// them stand libraries that rustc makes of the same crate.
+fn images_of(text: &str) -> Vec<PathBuf> {
+    let choices = format!("# env-dep:{}", Tracked::Everything.variables());
+    if !text.lines().any(|line| line.starts_with(&choices)) {
+        return Vec::new();
+    }
+    let made = text.lines().filter_map(|line| line.split_once(": "));
+    made.map(|(path, _)| PathBuf::from(path))
+        .filter(|path| is_image(path))
+        .collect()
+}
+
+fn is_image(path: &Path) -> bool {
+    use InputKind::{HostExecutable, SharedLibrary};
+    fs::read(path).is_ok_and(|data| matches!(detect(&data), HostExecutable | SharedLibrary))
 }
 
 /// The file with the rules that has one for this image. It has the name of the crate, without what the name of a library
@@ -80,6 +121,27 @@ mod tests {
         check("app-1", "app-1.d");
         check("libplugin.so", "plugin.d");
         check("libplugin-1.so", "plugin-1.d");
+    }
+
+    #[test]
+    fn images_with_linked_code_are_found_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |path: &str| folder.path().join(path);
+        fs::create_dir_all(at("debug/my deps")).unwrap();
+        let program = std::env::current_exe().unwrap();
+        for image in ["app", "tool"] {
+            std::os::unix::fs::symlink(&program, at("debug/my deps").join(image)).unwrap();
+        }
+        fs::write(at("debug/my deps/libapp.rlib"), "!<arch>\n").unwrap();
+        let rules = |name: &str, variable: &str| {
+            let names = [".d", "", ".rlib"].map(|end| format!("debug/my deps/{name}{end}"));
+            let rules = names.map(|name| format!("{}: a.rs\n\n", at(&name).display()));
+            let text = format!("{}a.rs:\n\n# env-dep:{variable}=1\n", rules.concat());
+            fs::write(at(&format!("debug/my deps/{name}.d")), text).unwrap();
+        };
+        rules("app", "CUDALINK_CHOICES_OTHERS");
+        rules("tool", "CUDALINK_FILES_OTHERS");
+        assert_eq!(linked_images(folder.path()), [at("debug/my deps/app")]);
     }
 
     #[test]
