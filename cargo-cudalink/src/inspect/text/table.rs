@@ -22,6 +22,9 @@ pub(super) struct Table {
 /// With less room than this beside its row, what is too long for it stands below.
 const LEAST_ROOM: usize = 40;
 
+/// What lies between two columns.
+const GAP: usize = 2;
+
 /// Columns of text are not made narrower than this.
 const LEAST_WIDTH: usize = 16;
 
@@ -95,19 +98,32 @@ impl<'t> Lines<'t> {
             last: sized(last),
             table,
         };
-        // Names of sections hold those of functions, so that columns of text may be too wide, too.
-        let least = table.columns[last].0.len();
-        while table
-            .width
-            .is_some_and(|width| lines.before_last() + least > width)
-            && narrow(&mut lines.fixed)
-        {}
+        if let Some(width) = table.width {
+            // Names of sections hold those of functions, so that columns of text may be too wide, too. Where they cannot be
+            // narrow enough for the last column, it stands below them, and they have all the room.
+            let as_they_are = lines.fixed.clone();
+            let heading = table.columns[last].0.chars().count();
+            if !lines.narrow(width.saturating_sub(heading)) {
+                lines.fixed = as_they_are;
+                lines.narrow(width + GAP);
+            }
+        }
         lines
+    }
+
+    /// Makes columns of text narrower until the last one can begin here, and says whether it can.
+    fn narrow(&mut self, last: usize) -> bool {
+        while self.before_last() > last {
+            if !narrow(&mut self.fixed) {
+                return false;
+            }
+        }
+        true
     }
 
     /// Where the last column begins.
     fn before_last(&self) -> usize {
-        let widths = self.fixed.iter().map(|(_, _, width)| width + 2);
+        let widths = self.fixed.iter().map(|(_, _, width)| width + GAP);
         self.indent + widths.sum::<usize>()
     }
 
@@ -117,21 +133,21 @@ impl<'t> Lines<'t> {
         for (column, align, width) in &self.fixed {
             let cell = shortened(&row[*column], *width);
             line.push_str(&aligned(&cell, *align, *width));
-            line.push_str("  ");
+            line.push_str(&" ".repeat(GAP));
         }
         let (column, align, width) = self.last;
         let cell = &row[column];
-        let beside = self.before_last();
-        let room = self.table.width.map(|width| width.saturating_sub(beside));
-        let Some(room) = room.filter(|room| *room < cell.chars().count()) else {
+        let (beside, below) = (self.before_last(), self.indent + 4);
+        let fits = |limit: usize| beside + cell.chars().count() <= limit;
+        let Some(limit) = self.table.width.filter(|limit| !fits(*limit)) else {
             line.push_str(&aligned(cell, align, width));
             return vec![line.trim_end().to_owned()];
         };
-        let below = self.indent + 4;
-        let (start, mut parts) = match room < LEAST_ROOM {
-            true => (below, broken(cell, beside + room - below).into_iter()),
-            false => (beside, broken(cell, room).into_iter()),
+        let start = match beside + LEAST_ROOM > limit {
+            true => below,
+            false => beside,
         };
+        let mut parts = broken(cell, limit.saturating_sub(start)).into_iter();
         if start == beside {
             line.push_str(parts.next().unwrap_or_default());
         }
@@ -282,6 +298,21 @@ mod tests {
             Some(30),
             &[["1", ".text._ZN5space8functionEPfi", "name"]],
             "  SIZE  RARE              NAME\n     1  .text._Z…ionEPfi  name\n",
+        );
+    }
+
+    #[test]
+    fn columns_keep_their_text_where_that_gives_the_last_one_no_room() {
+        let kind = "relocatable, debug";
+        check_within(
+            Some(31),
+            &[["12345", kind, "a name"]],
+            "   SIZE  RARE              NAME\n  12345  relocata…, debug\n      a name\n",
+        );
+        check_within(
+            Some(30),
+            &[["12345", kind, "a name"]],
+            "   SIZE  RARE\n      NAME\n  12345  relocatable, debug\n      a name\n",
         );
     }
 
