@@ -16,7 +16,7 @@ use crate::compile::{Code, Compiled, Compiler, Product};
 use crate::device::Input;
 use crate::error::Error;
 use crate::record::Surroundings;
-use crate::{device, environment, output, toolchain};
+use crate::{device, environment, output, places, toolchain};
 
 /// The key under which packages publish their device objects.
 const PUBLISHED: &str = "device_objects";
@@ -162,12 +162,15 @@ impl Build {
         or_exit(self.try_compile(name));
     }
 
-    /// Compiles every source for every processor to relocatable device code, and returns the files.
+    /// Compiles every source for every processor to relocatable device code, and returns the files:
+    /// `<source>.<processor>.cubin` in `OUT_DIR`, or in a folder there where another build of the build script has made one
+    /// of them from the same source with other options.
     pub fn cubin(&self) -> Vec<PathBuf> {
         or_exit(self.try_cubin())
     }
 
-    /// Compiles every source for every processor to PTX, and returns the files.
+    /// Compiles every source for every processor to PTX, and returns the files, which lie where those of
+    /// [`cubin`](Build::cubin) do.
     pub fn ptx(&self) -> Vec<PathBuf> {
         or_exit(self.try_ptx())
     }
@@ -366,15 +369,16 @@ impl Build {
     fn for_each_target(&self, product: impl Fn(Sm) -> Product) -> Result<Vec<PathBuf>, Error> {
         let toolkit = toolchain::find()?;
         let targets = self.targets()?;
-        let folder = environment::out_dir()?;
         let compiler = self.compiler(&toolkit, targets.clone())?;
+        let sources = self.sources()?;
+        let mut files = Vec::new();
+        for sm in &targets {
+            files.extend(compiler.ways(sources, product(*sm))?);
+        }
+        let folder = places::folder(&environment::out_dir()?, &files);
         let mut made = Vec::new();
         for sm in targets {
-            made.extend(paths(&compiler.compile(
-                self.sources()?,
-                product(sm),
-                &folder,
-            )?));
+            made.extend(paths(&compiler.compile(sources, product(sm), &folder)?));
         }
         Ok(made)
     }

@@ -145,6 +145,17 @@ impl Compiler {
         Ok(made)
     }
 
+    /// The names of what is made of these sources, and how it is made.
+    pub(crate) fn ways(
+        &self,
+        sources: &[PathBuf],
+        product: Product,
+    ) -> Result<Vec<(String, String)>, Error> {
+        let way = |source| format!("{:?}", self.command(source, product, Path::new("")));
+        let names = names(sources, product)?.into_iter().zip(sources);
+        Ok(names.map(|(name, source)| (name, way(source))).collect())
+    }
+
     /// Compiles a source, unless that was done in the same way and nothing that was read for it has changed since.
     fn compile_one(&self, source: &Path, product: Product, made: &Path) -> Result<(), Error> {
         let mut command = self.command(source, product, made);

@@ -3,7 +3,7 @@
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
-use cudalink_toolkit::{Tool, Toolkit};
+use cudalink_toolkit::{Toolkit, ToolkitError};
 use rustnvlink::arch::Sm;
 use rustnvlink::cli;
 use rustnvlink::device_link::{DeviceLink, Linked, Request, Shown, summarize};
@@ -58,7 +58,7 @@ pub(crate) fn link(
     let own = environment::out_dir()?;
     let others = inputs.iter().filter(|input| !input.path.starts_with(&own));
     others.for_each(|other| output::depends_on(&other.path));
-    let linked = DeviceLink::new(&request(inputs, toolkit, code))
+    let linked = DeviceLink::new(&request(inputs, toolkit, code)?)
         .environment(cli::environment())
         .threads(NonZero::new(environment::jobs()?))
         .device_runtime(&|| toolkit.and_then(|toolkit| toolkit.libcudadevrt().ok()))
@@ -99,20 +99,30 @@ pub(crate) fn link(
 }
 
 /// What is linked, and what the link takes of a toolkit.
-fn request(inputs: &[Input], toolkit: Option<&Toolkit>, code: Code) -> Request {
+fn request(
+    inputs: &[Input],
+    toolkit: Option<&Toolkit>,
+    code: Code,
+) -> Result<Request, ToolkitError> {
     let files = inputs.iter().map(|input| input.path.clone()).collect();
-    Request::new(Wanted {
+    let optimizes = code == Code::LinkTime;
+    let programs = toolkit.map(|toolkit| toolkit.link_programs(optimizes));
+    let (ptxas, libnvjitlink) = match programs.transpose()? {
+        Some(programs) => (Some(programs.ptxas), programs.libnvjitlink),
+        None => (None, None),
+    };
+    Ok(Request::new(Wanted {
         kernels: Kernels::All,
         assembler: Assembler {
-            program: toolkit.and_then(|toolkit| toolkit.tool(Tool::Ptxas).ok()),
+            program: ptxas,
             ..Assembler::default()
         },
-        link_time: (code == Code::LinkTime).then(|| LinkTime {
-            library: toolkit.and_then(|toolkit| toolkit.libnvjitlink().ok()),
+        link_time: optimizes.then(|| LinkTime {
+            library: libnvjitlink,
             ..LinkTime::default()
         }),
         ..Wanted::new(files)
-    })
+    }))
 }
 
 /// The same message about sources where it is about what was compiled from them.

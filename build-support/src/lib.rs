@@ -61,7 +61,7 @@
 //! has `kernels::IMAGE` for the driver, and `kernels::kernels::SCALE` for a kernel `scale`: its name, its parameters, and
 //! what it needs on each processor.
 //!
-//! [`Build::ptx`] and [`Build::cubin`] stop before the link.
+//! [`Build::ptx`] and [`Build::cubin`] stop before the link, and return the files that they have made.
 //!
 //! # Choices of the user
 //!
@@ -78,6 +78,7 @@ mod device;
 mod environment;
 mod error;
 mod output;
+mod places;
 mod record;
 mod toolchain;
 

@@ -21,6 +21,7 @@ use serde::Serialize;
 
 use crate::cargo::command_with_configuration;
 use crate::platform;
+use crate::settings::processor;
 use crate::streams;
 use crate::style::{self, ERROR, Format, GOOD, NOTE, QUIET};
 use survey::Unit;
@@ -44,7 +45,7 @@ pub(crate) struct Arguments {
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Processors that linked code has to be there for, such as sm_80,sm_90
-    #[arg(long, value_name = "SM,..", value_delimiter = ',', value_parser = Sm::known, requires = "files")]
+    #[arg(long, value_name = "SM,..", value_delimiter = ',', value_parser = processor, requires = "files")]
     arch: Vec<Sm>,
     /// Fail on warnings, too, and where something of this machine is missing
     #[arg(long)]

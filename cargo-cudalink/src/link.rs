@@ -11,7 +11,7 @@ use std::slice;
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use cudalink_bindings::Bindings;
-use cudalink_toolkit::{Tool, Toolkit};
+use cudalink_toolkit::Toolkit;
 use rustnvlink::arch::Sm;
 use rustnvlink::cli::{self, LinkOptions, depfile};
 use rustnvlink::container::{Foreign, InputKind, detect};
@@ -21,7 +21,7 @@ use rustnvlink::host::HostObject;
 use rustnvlink::inputs::{Environment, Files, Kernels, Wanted};
 use rustnvlink::output::{Clash, Named, clash};
 
-use crate::settings::KernelChoice;
+use crate::settings::{KernelChoice, processor};
 use crate::streams::{self, write};
 use crate::style::GOOD;
 use crate::toolkit;
@@ -50,7 +50,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_enum, value_name = "FORMAT", visible_alias = "format")]
     output_format: Option<OutputFormat>,
     /// The processors to link for, such as sm_90,sm_100a; without it, all that the inputs have code for, where they have a kernel
-    #[arg(long, value_name = "SM,..", value_delimiter = ',', value_parser = Sm::known)]
+    #[arg(long, value_name = "SM,..", value_delimiter = ',', value_parser = processor)]
     arch: Vec<Sm>,
     /// A folder to look for libraries in; may be given several times
     #[arg(short = 'L', long, value_name = "FOLDER")]
@@ -488,15 +488,14 @@ fn link_options(arguments: &Arguments) -> Result<LinkOptions> {
     LinkOptions::parse(options).map_err(|problem| anyhow!(problem.shown()))
 }
 
-/// What a link takes of a toolkit that was chosen, unless the linker's options name something else.
+/// Takes what the link needs of a toolkit that was chosen, unless the linker's options name something else.
 fn take_programs(inputs: &mut Wanted, toolkit: &Toolkit) -> Result<()> {
-    if inputs.assembler.program.is_none() {
-        inputs.assembler.program = Some(toolkit.tool(Tool::Ptxas)?);
-    }
-    if let Some(link_time) = &mut inputs.link_time
-        && link_time.library.is_none()
-    {
-        link_time.library = Some(toolkit.libnvjitlink()?);
+    let optimizer = inputs.link_time.as_mut();
+    let optimizer = optimizer.filter(|link_time| link_time.library.is_none());
+    let programs = toolkit.link_programs(optimizer.is_some())?;
+    inputs.assembler.program.get_or_insert(programs.ptxas);
+    if let Some(link_time) = optimizer {
+        link_time.library = programs.libnvjitlink;
     }
     Ok(())
 }

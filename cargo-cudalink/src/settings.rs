@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use anyhow::anyhow;
 use clap::builder::BoolishValueParser;
-use clap::{Args, ValueEnum};
+use clap::{Arg, Args, ValueEnum};
 use cudalink_toolkit::choice::version;
 use rustnvlink::arch::{Sm, UnknownSmError};
 use rustnvlink::fatbin::CompressionMode;
@@ -18,7 +18,7 @@ use serde_json::Value;
 /// A flag comes before its variable, a variable before `[package.metadata.cudalink]` of the package that is linked, and
 /// that before `[workspace.metadata.cudalink]`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args, Serialize, Deserialize)]
-#[command(next_help_heading = "Device Link")]
+#[command(next_help_heading = "Device Link", mut_args(with_switches))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Settings {
     /// The processors to link for, such as sm_90,sm_100a; without it, all that the objects have code for, where they have a kernel
@@ -27,7 +27,7 @@ pub(crate) struct Settings {
         env = "CUDALINK_ARCH",
         value_name = "SM,..",
         value_delimiter = ',',
-        value_parser = processor,
+        value_parser = processor_word,
         hide_env_values = true
     )]
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "processors")]
@@ -65,26 +65,12 @@ pub(crate) struct Settings {
         long,
         visible_alias = "lto",
         env = "CUDALINK_DLTO",
-        num_args = 0..=1,
-        require_equals = true,
-        value_parser = BoolishValueParser::new(),
-        default_missing_value = "true",
-        value_name = "BOOL",
         hide_env_values = true
     )]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) dlto: Option<bool>,
     /// Keep what debuggers of device code need
-    #[arg(
-        long,
-        env = "CUDALINK_DEVICE_DEBUG",
-        num_args = 0..=1,
-        require_equals = true,
-        value_parser = BoolishValueParser::new(),
-        default_missing_value = "true",
-        value_name = "BOOL",
-        hide_env_values = true
-    )]
+    #[arg(long, env = "CUDALINK_DEVICE_DEBUG", hide_env_values = true)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) device_debug: Option<bool>,
     /// Whether the host linker is told to put device code behind everything else
@@ -201,8 +187,27 @@ impl Settings {
     }
 }
 
-fn processor(name: &str) -> Result<Word<Sm>, UnknownSmError> {
-    Sm::known(name).map(Word)
+/// What is done or not is asked for alone or with a word that says which: what a manifest or a variable chooses can be
+/// taken back.
+fn with_switches(arg: Arg) -> Arg {
+    match arg.get_id().as_str() {
+        "dlto" | "device_debug" => arg
+            .num_args(0..=1)
+            .require_equals(true)
+            .value_parser(BoolishValueParser::new())
+            .default_missing_value("true")
+            .value_name("BOOL"),
+        _ => arg,
+    }
+}
+
+/// A processor of a list, in which blanks may stand behind the commas.
+pub(crate) fn processor(name: &str) -> Result<Sm, UnknownSmError> {
+    Sm::known(name.trim())
+}
+
+fn processor_word(name: &str) -> Result<Word<Sm>, UnknownSmError> {
+    processor(name).map(Word)
 }
 
 /// What manifests list; a single item needs no list.
@@ -224,7 +229,7 @@ impl From<Listed> for Vec<String> {
 
 fn processors<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Word<Sm>>, D::Error> {
     let names: Vec<String> = Listed::deserialize(deserializer)?.into();
-    let processors = names.iter().map(|name| processor(name));
+    let processors = names.iter().map(|name| processor_word(name));
     processors
         .collect::<Result<_, _>>()
         .map_err(de::Error::custom)

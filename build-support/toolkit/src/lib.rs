@@ -40,5 +40,5 @@ pub use packages::{DEFAULT_VERSION, UnknownVersion};
 pub use pip::{NoPip, PipError};
 pub use search::{Attempt, NotFound, Origin, Refusal, Search, Survey};
 pub use semver::Version;
-pub use toolkit::{Tool, Toolkit, ToolkitError};
+pub use toolkit::{LinkPrograms, Tool, Toolkit, ToolkitError};
 pub use wheel::WheelError;

@@ -140,10 +140,13 @@ pub struct NotFound {
 }
 
 impl NotFound {
-    /// Whether the user has chosen a folder, which is the only place then.
+    /// What is wrong with the folder that the user has chosen, which is the only place then.
     #[must_use]
-    pub fn is_of_choice(&self) -> bool {
-        matches!(&self.tried[..], [attempt] if attempt.origin == Origin::Option)
+    pub fn of_choice(&self) -> Option<&Attempt> {
+        match &self.tried[..] {
+            [attempt] if attempt.origin == Origin::Option => Some(attempt),
+            _ => None,
+        }
     }
 }
 
@@ -174,7 +177,9 @@ fn advice(tried: &[Attempt]) -> &'static str {
                 origin: Origin::Option,
                 ..
             },
-        ] => "help: name the folder that holds bin/nvcc, or make no choice",
+        ] => {
+            "help: name the folder of a toolkit, which holds bin/nvcc and bin/ptxas, or make no choice"
+        }
         _ => {
             "help: `cargo cudalink toolkit install` installs one without root; CUDA_HOME names one that lies elsewhere"
         }

@@ -125,6 +125,15 @@ fn list(paths: &[PathBuf]) -> String {
         .join(", ")
 }
 
+/// What a device link runs of a toolkit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LinkPrograms {
+    /// The assembler of PTX.
+    pub ptxas: PathBuf,
+    /// The optimizer of LTO-IR, where that is linked.
+    pub libnvjitlink: Option<PathBuf>,
+}
+
 /// A CUDA toolkit: at least `nvcc` and `ptxas` below one root.
 #[derive(Debug, Clone)]
 pub struct Toolkit {
@@ -280,6 +289,18 @@ impl Toolkit {
             ],
             &[],
         )
+    }
+
+    /// What a device link runs of the toolkit: it assembles PTX, and optimizes LTO-IR where that is linked.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the toolkit does not have it: what lies elsewhere is not what was asked for.
+    pub fn link_programs(&self, optimizes: bool) -> Result<LinkPrograms, ToolkitError> {
+        Ok(LinkPrograms {
+            ptxas: self.tool(Tool::Ptxas)?,
+            libnvjitlink: optimizes.then(|| self.libnvjitlink()).transpose()?,
+        })
     }
 
     fn library(&self, names: &[&str], own_folders: &[&str]) -> Result<PathBuf, ToolkitError> {

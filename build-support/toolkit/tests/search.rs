@@ -179,7 +179,7 @@ fn a_named_folder_is_the_only_place() {
     assert!(
         error
             .to_string()
-            .contains("name the folder that holds bin/nvcc"),
+            .contains("name the folder of a toolkit, which holds bin/nvcc"),
         "{error}"
     );
 }
@@ -388,6 +388,13 @@ fn parts_are_found_in_every_layout() {
             "{error}"
         );
 
+        assert!(toolkit.link_programs(true).is_err());
+        let programs = toolkit.link_programs(false).expect("ptxas is there");
+        assert_eq!(
+            (programs.ptxas, programs.libnvjitlink),
+            (root.join("bin/ptxas"), None)
+        );
+
         write(&root.join(include).join("cuda_runtime.h"), "");
         write(&root.join(lib).join("libcudadevrt.a"), "");
         write(&root.join(nvvm), "");
@@ -407,6 +414,8 @@ fn parts_are_found_in_every_layout() {
             toolkit.libnvjitlink().expect("it is there"),
             root.join(link)
         );
+        let programs = toolkit.link_programs(true).expect("both are there");
+        assert_eq!(programs.libnvjitlink, Some(root.join(link)));
         assert_eq!(
             toolkit.tool(Tool::Cicc).expect("it is there"),
             root.join(cicc)

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, ensure};
-use cudalink_toolkit::{Environment, NotChosen, Tool, Toolkit};
+use cudalink_toolkit::{Environment, NotChosen, NotFound, Tool, Toolkit};
 use serde::Serialize;
 
 use super::SCHEMA_VERSION;
@@ -144,14 +144,19 @@ fn shown_in(part: &Path, toolkit: &Toolkit) -> String {
 
 /// One that was chosen has to be there.
 fn without_toolkit(error: &anyhow::Error) -> Check {
-    let is_none = matches!(error.downcast_ref(), Some(NotChosen::Folder(not_found)) if !not_found.is_of_choice());
-    match is_none {
-        true => Check::new("CUDA toolkit", State::Missing, "none is found")
+    let not_found = match error.downcast_ref() {
+        Some(NotChosen::Folder(not_found)) => Some(not_found),
+        Some(NotChosen::Version(_)) | None => None,
+    };
+    match not_found.map(NotFound::of_choice) {
+        Some(None) => Check::new("CUDA toolkit", State::Missing, "none is found")
             .needed("to compile CUDA sources, and to link PTX and LTO-IR")
             .with_fix(
                 "`cargo cudalink toolkit install` installs one; `cargo cudalink toolkit path` says where one is looked for",
             ),
-        false => Check::new("CUDA toolkit", State::Broken, format!("{error:#}")),
+        Some(Some(chosen)) => Check::new("CUDA toolkit", State::Broken, chosen.to_string())
+            .with_fix("name the folder of a toolkit, which holds bin/nvcc and bin/ptxas, or make no choice"),
+        None => Check::new("CUDA toolkit", State::Broken, format!("{error:#}")),
     }
 }
 

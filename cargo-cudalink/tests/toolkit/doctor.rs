@@ -76,8 +76,12 @@ fn what_does_not_work_is_a_failure() {
     let (code, said, errors) = doctor(&machine, &[], &[("CUDALINK_TOOLKIT", nowhere)]);
     assert_eq!(code, Some(1));
     assert_eq!(errors, "error: not in order: CUDA toolkit\n");
-    has(&said, "broken", "CUDA toolkit", "");
-    assert!(said.contains("/nowhere does not exist"), "{said}");
+    let reason = "--toolkit or CUDALINK_TOOLKIT: /nowhere does not exist";
+    has(&said, "broken", "CUDA toolkit", reason);
+    assert!(
+        said.contains("\n  help: name the folder of a toolkit, which holds bin/nvcc"),
+        "{said}"
+    );
 
     machine.install(&[]);
     let (code, said, _) = doctor(&machine, &[], &[("CUDA_HOME", nowhere)]);

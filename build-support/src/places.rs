@@ -1,0 +1,55 @@
+//! Where files go that are named after their sources alone, so that two builds of a build script do not take each
+//! other's.
+
+use std::collections::BTreeMap;
+use std::iter;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// How each file was made that builds of this script have asked for.
+static MADE: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
+
+/// The folder for files with these names that are made in these ways: `base`, unless an earlier build has made one of them
+/// otherwise there, else the first of the folders `2`, `3` and so on in it of which that is not so.
+pub(crate) fn folder(base: &Path, files: &[(String, String)]) -> PathBuf {
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_free = |folder: &PathBuf| {
+        files.iter().all(|(name, way)| {
+            let there = made.get(&folder.join(name));
+            there.is_none_or(|there| there == way)
+        })
+    };
+    let others = (2..).map(|number: u32| base.join(number.to_string()));
+    let folder = iter::once(base.to_owned()).chain(others).find(is_free);
+    let folder = folder.expect("there are more numbers than builds");
+    made.extend(
+        files
+            .iter()
+            .map(|(name, way)| (folder.join(name), way.clone())),
+    );
+    folder
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn builds_that_differ_have_folders_of_their_own() {
+        let base = Path::new("/out/of/this/test");
+        let check = |files: &[(&str, &str)], expected: &str| {
+            let files: Vec<_> = files
+                .iter()
+                .map(|(name, way)| ((*name).to_owned(), (*way).to_owned()))
+                .collect();
+            assert_eq!(folder(base, &files), base.join(expected), "{files:?}");
+        };
+        check(&[("a.cubin", "-DN=1")], "");
+        check(&[("b.cubin", "-DN=1")], "");
+        check(&[("a.cubin", "-DN=1"), ("b.cubin", "-DN=2")], "2");
+        check(&[("a.cubin", "-DN=2")], "3");
+        // What is asked for again lies where it is.
+        check(&[("a.cubin", "-DN=1")], "");
+        check(&[("a.cubin", "-DN=2"), ("c.cubin", "-DN=2")], "3");
+    }
+}
