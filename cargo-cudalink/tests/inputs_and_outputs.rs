@@ -456,6 +456,8 @@ fn nothing_is_said_of_results_that_are_not_there() {
     let folder = folder();
     let link = "link caller.cubin callee.cubin --depfile rule";
     fails(&folder, &format!("{link} -o no/linked.o"), "no such folder");
+    let of_the_system = "cannot write /proc/linked.o: no file can be made in this folder";
+    fails(&folder, &format!("{link} -o /proc/linked.o"), of_the_system);
     assert!(!folder.path().join("rule").exists());
     assert!(
         run(&folder, &format!("{link} -o linked.o"))

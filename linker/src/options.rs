@@ -262,7 +262,7 @@ pub struct Settings {
     /// Weak definitions that differ.
     pub odr: Odr,
     /// The reports to make.
-    pub reports: report::Wanted,
+    pub reports: report::Requested,
     /// The places of unified functions and variables, which all images of a program share.
     pub unified_index: Option<UnifiedIndex>,
     /// The content of `.nv.host`, which the driver does not read.

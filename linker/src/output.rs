@@ -220,9 +220,14 @@ impl New {
         let file = builder
             .tempfile_in(folder)
             .map_err(|error| match error.kind() {
-                io::ErrorKind::NotFound => {
-                    io::Error::new(io::ErrorKind::NotFound, "there is no such folder")
-                }
+                // Some folders are shown by the system, which makes the files in them.
+                io::ErrorKind::NotFound => io::Error::new(
+                    io::ErrorKind::NotFound,
+                    match folder.is_dir() {
+                        true => "no file can be made in this folder",
+                        false => "there is no such folder",
+                    },
+                ),
                 kind => kind.into(),
             })?;
         Ok(Self::Named(file))

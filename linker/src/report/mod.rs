@@ -35,7 +35,7 @@ pub(crate) use why_live::why_live;
 
 /// What is to be told.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct Requested {
     /// What lies where, and what was left out.
     pub map: bool,
     /// Which function calls which, for dot.

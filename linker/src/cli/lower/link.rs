@@ -122,8 +122,8 @@ fn shared_memory(typed: &Typed) -> SharedMemory {
 }
 
 /// What is told beside the image.
-fn reports(typed: &Typed) -> report::Wanted {
-    report::Wanted {
+fn reports(typed: &Typed) -> report::Requested {
+    report::Requested {
         map: typed.has(Flag::Map),
         call_graph: typed.has(Flag::DotFile),
         cross_references: typed.has(Flag::CrossReferences),
