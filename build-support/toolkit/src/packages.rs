@@ -41,76 +41,114 @@ pub(crate) fn root_in_packages(version: &Version) -> String {
     format!("nvidia/cu{}", version.major)
 }
 
-/// The packages of a toolkit, the compiler first: where a version does not exist, that is noticed at once.
+/// A part of a toolkit that is published by itself.
+struct Part {
+    name: &'static str,
+    releases: Releases,
+    provides: &'static [&'static str],
+}
+
+/// Which release of a part belongs to a toolkit.
+#[derive(Clone, Copy)]
+enum Releases {
+    /// That of the toolkit's own version.
+    Same,
+    /// The newest of the minor version; for the default toolkit this one.
+    OfMinor(&'static str),
+    /// Those of the C++ core libraries.
+    Collective,
+    /// One of the same major version, of which only what the part provides is taken.
+    Dumper,
+}
+
+/// The parts of a toolkit, the compiler first: where a version does not exist, that is noticed at once.
+const PARTS: [Part; 9] = [
+    Part {
+        name: "nvidia-cuda-nvcc",
+        releases: Releases::Same,
+        provides: &[
+            "bin/nvcc",
+            "bin/ptxas",
+            "bin/nvlink",
+            "bin/fatbinary",
+            "bin/cudafe++",
+            "bin/nvcc.profile",
+        ],
+    },
+    Part {
+        name: "nvidia-nvvm",
+        releases: Releases::Same,
+        provides: &["nvvm/bin/cicc", "nvvm/libdevice/libdevice.10.bc"],
+    },
+    Part {
+        name: "nvidia-cuda-crt",
+        releases: Releases::Same,
+        provides: &["include/crt/host_config.h"],
+    },
+    Part {
+        name: "nvidia-cuda-runtime",
+        releases: Releases::OfMinor("13.0.96"),
+        provides: &[
+            "include/cuda_runtime.h",
+            "lib/libcudart_static.a",
+            "lib/libcudadevrt.a",
+        ],
+    },
+    Part {
+        name: "nvidia-cuda-cccl",
+        releases: Releases::Collective,
+        provides: &["include/cccl/cuda/std/version"],
+    },
+    Part {
+        name: "nvidia-nvjitlink",
+        releases: Releases::OfMinor("13.0.88"),
+        provides: &["include/nvJitLink.h"],
+    },
+    // Headers that many programs include, to mark ranges of time for profilers.
+    Part {
+        name: "nvidia-nvtx",
+        releases: Releases::OfMinor("13.0.85"),
+        provides: &["include/nvtx3/nvToolsExt.h"],
+    },
+    Part {
+        name: "nvidia-cuda-cuobjdump",
+        releases: Releases::Dumper,
+        provides: &["bin/cuobjdump"],
+    },
+    Part {
+        name: "nvidia-cuda-nvdisasm",
+        releases: Releases::Dumper,
+        provides: &["bin/nvdisasm"],
+    },
+];
+
+impl Releases {
+    /// Those for a toolkit, as package managers write them.
+    fn of(self, toolkit: &Version) -> String {
+        match self {
+            Self::Same => format!("=={toolkit}"),
+            Self::OfMinor(release) if *toolkit == DEFAULT_VERSION => format!("=={release}"),
+            Self::OfMinor(_) => format!("=={}.{}.*", toolkit.major, toolkit.minor),
+            Self::Collective => collective(toolkit),
+            Self::Dumper => format!(">={FIRST_DUMPERS},<{}", toolkit.major + 1),
+        }
+    }
+}
+
+/// The packages of a toolkit.
 pub(crate) fn of_toolkit(version: &Version) -> Result<Vec<Package>, UnknownVersion> {
     if version.major < DEFAULT_VERSION.major {
         return Err(UnknownVersion {
             version: version.clone(),
         });
     }
-    let prefix = root_in_packages(version);
-    let same = format!("=={version}");
-    let minor = format!("=={}.{}.*", version.major, version.minor);
-    let default = *version == DEFAULT_VERSION;
-    let runtime = if default {
-        "==13.0.96".to_owned()
-    } else {
-        minor.clone()
+    let package = |part: &Part| Package {
+        requirement: format!("{}{}", part.name, part.releases.of(version)),
+        prefix: root_in_packages(version),
+        only: matches!(part.releases, Releases::Dumper).then_some(part.provides),
+        provides: part.provides,
     };
-    let nvjitlink = if default { same.clone() } else { minor.clone() };
-    let markers = if default { "==13.0.85" } else { &minor };
-    let dumpers = format!(">={FIRST_DUMPERS},<{}", version.major + 1);
-    let package = |name: &str, version: &str, provides: &'static [&'static str]| Package {
-        requirement: format!("{name}{version}"),
-        prefix: prefix.clone(),
-        only: None,
-        provides,
-    };
-    let dumper = |name: &str, files: &'static [&'static str]| Package {
-        requirement: format!("{name}{dumpers}"),
-        prefix: prefix.clone(),
-        only: Some(files),
-        provides: files,
-    };
-    Ok(vec![
-        package(
-            "nvidia-cuda-nvcc",
-            &same,
-            &[
-                "bin/nvcc",
-                "bin/ptxas",
-                "bin/nvlink",
-                "bin/fatbinary",
-                "bin/cudafe++",
-                "bin/nvcc.profile",
-            ],
-        ),
-        package(
-            "nvidia-nvvm",
-            &same,
-            &["nvvm/bin/cicc", "nvvm/libdevice/libdevice.10.bc"],
-        ),
-        package("nvidia-cuda-crt", &same, &["include/crt/host_config.h"]),
-        package(
-            "nvidia-cuda-runtime",
-            &runtime,
-            &[
-                "include/cuda_runtime.h",
-                "lib/libcudart_static.a",
-                "lib/libcudadevrt.a",
-            ],
-        ),
-        package(
-            "nvidia-cuda-cccl",
-            &collective(version),
-            &["include/cccl/cuda/std/version"],
-        ),
-        package("nvidia-nvjitlink", &nvjitlink, &["include/nvJitLink.h"]),
-        // Headers that many programs include, to mark ranges of time for profilers.
-        package("nvidia-nvtx", markers, &["include/nvtx3/nvToolsExt.h"]),
-        dumper("nvidia-cuda-cuobjdump", &["bin/cuobjdump"]),
-        dumper("nvidia-cuda-nvdisasm", &["bin/nvdisasm"]),
-    ])
+    Ok(PARTS.iter().map(package).collect())
 }
 
 /// The C++ core libraries carry CUDA's minor version up to 13.2, and from 13.3 on their own number, in which the

@@ -40,12 +40,6 @@ pub(super) fn processor(file: &File<'_>) -> Sm {
 
 /// Reads everything that is wanted of an image. What is damaged is named in the report.
 pub(super) fn report(file: &File<'_>, sm: Sm, details: &Details) -> ImageReport {
-    let mut errors = Vec::new();
-    let mut keep = |result: Result<(), ParseError>| {
-        if let Err(error) = result {
-            errors.push(Failure::from(error));
-        }
-    };
     let mut report = ImageReport {
         arch: sm.to_string(),
         object: object_kind(file.header.kind),
@@ -67,13 +61,20 @@ pub(super) fn report(file: &File<'_>, sm: Sm, details: &Details) -> ImageReport 
         errors: Vec::new(),
     };
     let (view, symbols_read) = contents::View::new(file);
-    keep(symbols_read);
-    keep(read_notes(file, &mut report));
+    report.keep(symbols_read);
+    let notes_read = read_notes(file, &mut report);
+    report.keep(notes_read);
     let (functions, functions_read) = Functions::read(file);
     report.kernels = functions.kernels;
     report.functions = functions.others;
-    keep(functions_read);
+    report.keep(functions_read);
+    read_details(&view, details, &mut report);
+    report
+}
 
+/// Reads what is shown of an image only where somebody asks for it.
+fn read_details(view: &contents::View<'_, '_>, details: &Details, report: &mut ImageReport) {
+    let file = view.file;
     if details.sections {
         let all = file.sections.iter().enumerate().skip(1);
         report.sections = Some(all.map(|(i, s)| contents::header(i, s)).collect());
@@ -85,7 +86,7 @@ pub(super) fn report(file: &File<'_>, sm: Sm, details: &Details) -> ImageReport 
         let mut found = Vec::new();
         for section in &file.sections {
             if is_relocations(section) {
-                keep(contents::relocations(&view, section).map(|r| found.push(r)));
+                report.keep(contents::relocations(view, section).map(|r| found.push(r)));
             }
         }
         report.relocations = Some(found);
@@ -94,16 +95,23 @@ pub(super) fn report(file: &File<'_>, sm: Sm, details: &Details) -> ImageReport 
         report.call_graph = Some(Default::default());
         if let Some(index) = file.section_of_type(SectionType::CUDA_CALLGRAPH) {
             let graph = contents::call_graph(file, &file.sections[index]);
-            keep(graph.map(|graph| report.call_graph = Some(graph)));
+            let read = graph.map(|graph| report.call_graph = Some(graph));
+            report.keep(read);
         }
     }
     for (index, section) in file.sections.iter().enumerate() {
         if details.contents.iter().any(|name| name == section.name) {
-            keep(contents::decode(&view, index).map(|c| report.contents.push(c)));
+            let read = contents::decode(view, index).map(|c| report.contents.push(c));
+            report.keep(read);
         }
     }
-    report.errors = errors;
-    report
+}
+
+impl ImageReport {
+    /// Names what is damaged.
+    fn keep(&mut self, read: Result<(), ParseError>) {
+        self.errors.extend(read.err().map(Failure::from));
+    }
 }
 
 fn object_kind(kind: ObjectKind) -> String {
