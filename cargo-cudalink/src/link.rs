@@ -5,6 +5,7 @@ mod stub;
 
 use std::ffi::OsString;
 use std::fs;
+use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::slice;
 
@@ -212,6 +213,14 @@ fn check_name(arguments: &Arguments) -> Result<()> {
     match arguments.format() {
         OutputFormat::Rust | OutputFormat::CHeader => {
             bail!("what the source defines is named after its file: name one with -o")
+        }
+        // Its bytes may be commands to the terminal.
+        OutputFormat::Object | OutputFormat::Fatbin | OutputFormat::Cubin
+            if io::stdout().is_terminal() =>
+        {
+            bail!(
+                "the result is no text for a terminal: name a file with -o, or lead the output elsewhere"
+            )
         }
         OutputFormat::Object | OutputFormat::C | OutputFormat::Fatbin | OutputFormat::Cubin => {
             Ok(())

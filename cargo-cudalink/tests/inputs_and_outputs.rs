@@ -6,11 +6,11 @@ use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
-/// A folder with two objects of one program.
+/// A folder with two objects of one program, and one of another.
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     let inputs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/inputs");
-    for name in ["caller.cubin", "callee.cubin"] {
+    for name in ["caller.cubin", "callee.cubin", "empty.cubin"] {
         let input = inputs.join(name.replace(".cubin", ".sm_90.cubin"));
         fs::copy(input, folder.path().join(name)).expect("a cubin");
     }
@@ -40,6 +40,22 @@ fn fails(folder: &TempDir, words: &str, expected: &str) {
         !output.status.success() && said.contains(expected),
         "{words}: {said}"
     );
+}
+
+#[test]
+fn modules_of_rust_bring_no_warnings() {
+    let folder = folder();
+    let program = "#![deny(warnings, missing_docs, unreachable_pub)]\n//! A program.\nmod linked;\nfn main() {}\n";
+    fs::write(folder.path().join("program.rs"), program).expect("a source");
+    // One has a kernel with parameters, one a kernel without, and one no kernel.
+    for inputs in ["caller.cubin callee.cubin", "empty.cubin", "callee.cubin"] {
+        let made = run(&folder, &format!("link {inputs} -o linked.rs"));
+        assert!(made.status.success(), "{inputs}: {made:?}");
+        let mut rustc = Command::new("rustc");
+        rustc.args(["--edition=2024", "--emit=metadata", "program.rs"]);
+        let checked = rustc.current_dir(folder.path()).output().expect("rustc");
+        assert!(checked.status.success(), "{inputs}: {checked:?}");
+    }
 }
 
 #[test]

@@ -118,6 +118,20 @@ fn other_programs_get_colours_where_they_are_forced() {
 }
 
 #[test]
+fn only_text_is_printed_on_terminals() {
+    let link = |format| {
+        let arguments = ["link", FILE, "tests/inputs/callee.sm_90.cubin", "-o", "-"];
+        on_terminal(80, &[&arguments[..], &[format]].concat(), &[])
+    };
+    for format in ["--output-format=object", "--output-format=cubin"] {
+        let shown = link(format);
+        assert!(shown.contains("no text for a terminal"), "{shown}");
+        assert!(!shown.contains("ELF"), "{shown}");
+    }
+    assert!(link("--output-format=c").contains(".nv_fatb"));
+}
+
+#[test]
 fn tables_fit_the_terminal() {
     let plain = [("NO_COLOR", "1")];
     for columns in [80, 100] {

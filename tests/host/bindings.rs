@@ -31,8 +31,8 @@ fn rust(world: &World) -> Result<()> {
     let program = folder.join("program.rs");
     fs::write(
         &program,
-        "#![deny(warnings)]
-        #[allow(dead_code)]
+        "#![deny(warnings, unreachable_pub, missing_docs)]
+        //! A program.
         mod device;
         fn main() {
             assert_eq!(device::IMAGE[..4], [0x50, 0xed, 0x55, 0xba]);

@@ -8,7 +8,8 @@ mod function;
 mod name;
 mod rust;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
 
 use rustnvlink::cubin::File;
 use rustnvlink::device_link::Linked;
@@ -93,21 +94,34 @@ fn collect(linked: &Linked) -> Result<Vec<Kernel>, ParseError> {
     Ok(kernels)
 }
 
-/// Names kernels after their functions where that is one name for one kernel, else after their symbols.
+/// Names kernels after their functions where that is one name for one kernel, else after their symbols, else with a number
+/// behind that. Constants and macros are in capital letters, so that names do not differ by these alone.
 fn name(kernels: &mut [Kernel]) {
-    let mut count: BTreeMap<String, u32> = BTreeMap::new();
-    for kernel in kernels.iter() {
-        *count
-            .entry(base_name(&kernel.readable).to_uppercase())
-            .or_default() += 1;
+    for kernel in kernels.iter_mut() {
+        kernel.identifier = base_name(&kernel.readable);
     }
+    let count = count(kernels);
+    for kernel in kernels.iter_mut() {
+        if count[&kernel.identifier.to_uppercase()] > 1 {
+            kernel.identifier = identifier(&kernel.symbol);
+        }
+    }
+    let mut taken = BTreeSet::new();
     for kernel in kernels {
-        let base = base_name(&kernel.readable);
-        kernel.identifier = match count[&base.to_uppercase()] {
-            1 => base,
-            _ => identifier(&kernel.symbol),
-        };
+        let numbered = (2..).map(|number: u32| format!("{}_{number}", kernel.identifier));
+        let mut names = iter::once(kernel.identifier.clone()).chain(numbered);
+        let free = names.find(|name| taken.insert(name.to_uppercase()));
+        kernel.identifier = free.expect("there are more numbers than kernels");
     }
+}
+
+/// How many kernels have each name, in capital letters.
+fn count(kernels: &[Kernel]) -> BTreeMap<String, u32> {
+    let mut count = BTreeMap::new();
+    for kernel in kernels {
+        *count.entry(kernel.identifier.to_uppercase()).or_default() += 1;
+    }
+    count
 }
 
 /// `space::scale<float>(T1 *, int)` is `space_scale_float`.
@@ -167,5 +181,35 @@ mod tests {
         check("<unnamed>::scale(float *)", "unnamed_scale");
         check("void <unnamed>::scale<float>(T1 *)", "unnamed_scale_float");
         check("3d", "_3d");
+    }
+
+    #[test]
+    fn each_kernel_has_a_name_of_its_own_in_capital_letters() {
+        let kernel = |(symbol, readable): (&str, &str)| Kernel {
+            symbol: symbol.to_owned(),
+            readable: readable.to_owned(),
+            identifier: String::new(),
+            images: Vec::new(),
+        };
+        let names = |symbols: &[(&str, &str)]| -> Vec<String> {
+            let mut kernels: Vec<Kernel> = symbols.iter().copied().map(kernel).collect();
+            name(&mut kernels);
+            kernels
+                .into_iter()
+                .map(|kernel| kernel.identifier)
+                .collect()
+        };
+        assert_eq!(
+            names(&[("_Z1kPf", "k(float *)"), ("_Z5otherv", "other()")]),
+            ["k", "other"]
+        );
+        assert_eq!(
+            names(&[("_Z1kPf", "k(float *)"), ("_Z1kPi", "k(int *)")]),
+            ["_Z1kPf", "_Z1kPi"]
+        );
+        assert_eq!(
+            names(&[("_Z1KPi", "K(int *)"), ("_Z1kPi", "k(int *)")]),
+            ["_Z1KPi", "_Z1kPi_2"]
+        );
     }
 }

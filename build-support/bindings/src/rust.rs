@@ -7,6 +7,7 @@ use super::{Bindings, Kernel};
 const TYPES: &str = "
 /// A kernel of [`IMAGE`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Kernel {
     /// The name by which the driver finds it.
     pub name: &'static str,
@@ -20,6 +21,7 @@ pub struct Kernel {
 
 /// A parameter; sizes are in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Parameter {
     /// Where it lies among the parameters.
     pub offset: u32,
@@ -29,6 +31,7 @@ pub struct Parameter {
 
 /// What a kernel needs on one processor; sizes are in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(dead_code, unreachable_pub)]
 pub struct Resources {
     /// The processor.
     pub arch: &'static str,
@@ -62,25 +65,31 @@ pub(super) fn source(bindings: &Bindings, stem: &str, size: usize) -> String {
         text,
         "static ALIGNED: Aligned<[u8; {size}]> = Aligned(*include_bytes!({:?}));\n\n\
          /// The images, as the driver loads them.\n\
-         #[allow(dead_code)]\n\
+         #[allow(dead_code, unreachable_pub)]\n\
          pub static IMAGE: &[u8] = &ALIGNED.0;\n\n\
          /// The processors there are images for.\n\
-         #[allow(dead_code)]\n\
+         #[allow(dead_code, unreachable_pub)]\n\
          pub const ARCHS: &[&str] = &{archs:?};\n",
         format!("{stem}.fatbin"),
     );
     text.push_str(TYPES);
-    text.push_str("\n/// Every kernel.\n#[allow(dead_code)]\npub const KERNELS: &[Kernel] = &[");
+    text.push_str("\n/// Every kernel.\n#[allow(dead_code, unreachable_pub)]\npub const KERNELS: &[Kernel] = &[");
     for kernel in kernels {
         let _ = write!(text, "\n    kernels::{},", constant(kernel));
     }
     if !kernels.is_empty() {
         text.push('\n');
     }
-    text.push_str("];\n\n/// The kernels by name.\n#[allow(dead_code, clippy::module_inception)]\npub mod kernels {\n");
-    if !kernels.is_empty() {
-        text.push_str("    use super::{Kernel, Parameter, Resources};\n");
-    }
+    text.push_str("];\n\n/// The kernels by name.\n#[allow(dead_code, unreachable_pub, clippy::module_inception)]\npub mod kernels {\n");
+    // What is not used would be warned of.
+    let has_parameters = kernels
+        .iter()
+        .any(|kernel| !kernel.first().parameters.is_empty());
+    text.push_str(match (kernels.is_empty(), has_parameters) {
+        (true, _) => "",
+        (false, true) => "    use super::{Kernel, Parameter, Resources};\n",
+        (false, false) => "    use super::{Kernel, Resources};\n",
+    });
     for kernel in kernels {
         write_kernel(&mut text, kernel);
     }
