@@ -235,15 +235,7 @@ fn run_configured(
     let (packages, others) = workspace.settings(settings)?;
     let linkers = UserLinkers::find(config, &mut cargo)?;
     let mut variables = cargo.use_linkers(stand_in_linkers(&folder, &linkers)?)?;
-    let toolkit = match others.toolkit.as_deref() {
-        // A choice is meant to be followed.
-        Some(choice) => Ok(toolkit::find(Some(choice))?),
-        // Only whoever needs one has to be told that there is none.
-        None => match search.map(JoinHandle::join) {
-            Some(found) => found.unwrap_or_else(|panic| resume_unwind(panic)),
-            None => toolkit::find(None),
-        },
-    };
+    let toolkit = chosen_or_found(others.toolkit.as_deref(), search)?;
     let found = toolkit.as_ref().ok();
     if let Some(toolkit) = found.filter(|_| !reporter.is_quiet()) {
         note_ignored_variables(toolkit);
@@ -286,6 +278,19 @@ fn run_configured(
         }
     }
     Ok(exit)
+}
+
+/// The toolkit that was chosen, which has to be there, else the one that `search` finds. Only whoever needs one has to be
+/// told that there is none.
+fn chosen_or_found(
+    choice: Option<&Path>,
+    search: Option<JoinHandle<Result<Toolkit>>>,
+) -> Result<Result<Toolkit>> {
+    Ok(match (choice, search) {
+        (Some(choice), _) => Ok(toolkit::find(Some(choice))?),
+        (None, Some(search)) => search.join().unwrap_or_else(|panic| resume_unwind(panic)),
+        (None, None) => toolkit::find(None),
+    })
 }
 
 /// A command that runs by the plan at this path.

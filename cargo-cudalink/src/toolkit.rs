@@ -55,6 +55,7 @@ Examples:
             value_name = "LIBRARY,..",
             value_delimiter = ',',
             value_parser = library_parser(),
+            ignore_case = true,
         )]
         with: Vec<String>,
         /// Install again even if the toolkit is there
@@ -156,7 +157,7 @@ fn install(
     let mut progress = Progress::new();
     let libraries: Vec<_> = with
         .iter()
-        .filter_map(|name| Library::named(name))
+        .filter_map(|name| Library::named(&name.to_lowercase()))
         .collect();
     let toolkit = Installer::new(environment)
         .version(version)

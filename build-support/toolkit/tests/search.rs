@@ -388,13 +388,6 @@ fn parts_are_found_in_every_layout() {
             "{error}"
         );
 
-        assert!(toolkit.link_programs(true).is_err());
-        let programs = toolkit.link_programs(false).expect("ptxas is there");
-        assert_eq!(
-            (programs.ptxas, programs.libnvjitlink),
-            (root.join("bin/ptxas"), None)
-        );
-
         write(&root.join(include).join("cuda_runtime.h"), "");
         write(&root.join(lib).join("libcudadevrt.a"), "");
         write(&root.join(nvvm), "");
@@ -414,11 +407,36 @@ fn parts_are_found_in_every_layout() {
             toolkit.libnvjitlink().expect("it is there"),
             root.join(link)
         );
-        let programs = toolkit.link_programs(true).expect("both are there");
-        assert_eq!(programs.libnvjitlink, Some(root.join(link)));
         assert_eq!(
             toolkit.tool(Tool::Cicc).expect("it is there"),
             root.join(cicc)
         );
     }
+}
+
+#[test]
+fn links_take_what_the_toolkit_has_or_say_what_it_lacks() {
+    let mut machine = Machine::new();
+    let root = machine.toolkit("home");
+    machine.environment.cuda_home = Some(root.clone());
+    let toolkit = Search::new(&machine.environment)
+        .find()
+        .expect("it is there");
+    let programs = |optimizes| {
+        let found = toolkit.link_programs(optimizes);
+        found.map(|programs| (programs.ptxas, programs.libnvjitlink))
+    };
+    let ptxas = root.join("bin/ptxas");
+    assert_eq!(
+        programs(false).expect("ptxas is there"),
+        (ptxas.clone(), None)
+    );
+    let error = programs(true).expect_err("it is not there yet").to_string();
+    assert!(error.contains("has no libnvJitLink.so"), "{error}");
+    let library = root.join("lib64/libnvJitLink.so");
+    write(&library, "");
+    assert_eq!(
+        programs(true).expect("both are there"),
+        (ptxas, Some(library))
+    );
 }

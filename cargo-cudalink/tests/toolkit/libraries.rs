@@ -38,7 +38,7 @@ fn libraries_are_added_to_what_is_there() {
     ] {
         assert!(root.join(file).is_file(), "{file}");
     }
-    let said = machine.install(&["--with=cusparse,cublas"]);
+    let said = machine.install(&["--with=cuSPARSE,cublas"]);
     assert!(said.starts_with("present "), "{said}");
     assert_eq!(machine.requirements().len(), all.len());
 
