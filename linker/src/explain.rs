@@ -182,7 +182,9 @@ pub const EXPLANATIONS: &[Explanation] = &[
     of(
         "misplaced-option",
         "-Xnvlink is for options about the link. The processors, the form of the result and where it \
-         goes are options of the command itself.",
+         goes are options of the command itself. What is told of a link in files of its own (--map, --cref, \
+         -dot) is about one processor: `rustnvlink -arch=sm_90 --map=- main.o part.o -o program.cubin` links \
+         the same inputs, host objects and libraries included.",
     ),
     of(
         "missing-arch",

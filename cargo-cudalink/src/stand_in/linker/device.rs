@@ -28,11 +28,12 @@ use crate::stand_in::objects::{Objects, shown};
 
 /// Why nothing is optimized although that was chosen.
 const NO_LTO_INPUT: &str = "nvcc optimizes no device code for debuggers (-G), which the cc crate asks for in profiles with \
-    debug information; --release may help";
+    debug information; `debug = false` in the profile helps, as --release has it unless the manifest says otherwise";
 
 /// Why functions may take more registers than their kernels have.
 const CODE_FOR_DEBUGGERS: &str = "device code for debuggers (-G), which the cc crate asks for in profiles with debug information, \
-    takes more registers; --release may help, or `debug = false` in [profile.dev.package.NAME] for the package that has it";
+    takes more registers; `debug = false` helps in the profile, or in [profile.dev.package.NAME] for the package that has it, \
+    and --release has it unless the manifest says otherwise";
 
 /// What the host link gets of a device link.
 #[derive(Debug)]
