@@ -203,20 +203,21 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
     let current = std::env::current_dir().context("the current folder cannot be told")?;
     // The folders above it count, too.
     let from = cargo.configured_from().map(std::path::absolute);
-    let config = configuration::load(from.transpose()?.as_deref().unwrap_or(&current))?;
+    let from = from.transpose()?.unwrap_or_else(|| current.clone());
+    let config = configuration::load(&from)?;
     let configured = configuration::variables(&config, &cargo.common().config)?;
     if let Some(command) = surroundings::command_with(&configured)? {
         return platform::replace_by(command);
     }
     let settings = settings.in_folder(&current);
-    run_configured(cargo, &settings, &config, &configured, &current)
+    run_configured(cargo, &settings, (&config, &from), &configured, &current)
 }
 
-/// Runs cargo with all that its configuration, manifests and the command line choose.
+/// Runs cargo with all that its configuration, in a folder where it counts, manifests and the command line choose.
 fn run_configured(
     mut cargo: impl CargoCommand,
     settings: &Settings,
-    config: &Config,
+    (config, from): (&Config, &Path),
     configured: &BTreeMap<String, Configured>,
     current: &Path,
 ) -> Result<ExitCode> {
@@ -233,7 +234,7 @@ fn run_configured(
     let folder = Folder::make(&workspace.target)?;
     let _in_use = folder.lock(Purpose::Use)?;
     let (packages, others) = workspace.settings(settings)?;
-    let linkers = UserLinkers::find(config, &mut cargo)?;
+    let linkers = UserLinkers::find(config, from, &mut cargo)?;
     let mut variables = cargo.use_linkers(stand_in_linkers(&folder, &linkers)?)?;
     let toolkit = chosen_or_found(others.toolkit.as_deref(), search)?;
     let found = toolkit.as_ref().ok();

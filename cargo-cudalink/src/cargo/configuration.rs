@@ -22,7 +22,7 @@ const INCLUDES_SINCE: u32 = 94;
 pub(super) fn load(folder: &Path) -> Result<Config> {
     let what = "cargo's configuration cannot be read";
     match Files::find(folder).copies() {
-        Some(copies) => copies.load().context(what),
+        Some(copies) => copies.load(ResolveOptions::default()).context(what),
         None => Config::load_with_cwd(folder).context(what),
     }
 }
@@ -49,6 +49,29 @@ fn of_option(setting: &str) -> Result<Vec<de::Config>> {
         tables.map(|(_, table)| Ok(table.try_into()?)).collect()
     };
     read().with_context(|| format!("--config {setting}"))
+}
+
+/// Whether what is set for targets with a condition, such as `cfg(unix)`, is set for this one.
+pub(super) fn applies(condition: &str, triple: &str) -> Result<bool> {
+    let what = [("linker".to_owned(), Value::from("linker"))];
+    let targets = [(condition.to_owned(), Value::from(Table::from_iter(what)))];
+    let table = [("target".to_owned(), Value::from(Table::from_iter(targets)))];
+    let mut files = Files::default();
+    files.take(PathBuf::new(), Table::from_iter(table));
+    let no_variables: [(OsString, OsString); 0] = [];
+    let config = files.load(ResolveOptions::default().env(no_variables))?;
+    Ok(config.linker(triple)?.is_some())
+}
+
+/// Whether the files that count in a folder, or a variable, name the linker of this target itself.
+pub(super) fn names_linker(folder: &Path, triple: &str) -> bool {
+    let variable = triple.to_uppercase().replace(['-', '.'], "_");
+    let is_named = |(_, table): &(PathBuf, Table)| {
+        let target = table.get("target").and_then(|targets| targets.get(triple));
+        target.is_some_and(|target| target.get("linker").is_some())
+    };
+    std::env::var_os(format!("CARGO_TARGET_{variable}_LINKER")).is_some()
+        || Files::find(folder).found.iter().any(is_named)
 }
 
 /// A variable of the configuration (`[env]`).
@@ -139,7 +162,7 @@ impl Files {
         self.is_beyond.then_some(self)
     }
 
-    fn load(self) -> Result<Config> {
+    fn load(self, options: ResolveOptions) -> Result<Config> {
         let folder = TempDir::new()?;
         let surroundings: Vec<PathBuf> = folder
             .path()
@@ -165,8 +188,7 @@ impl Files {
             fs::create_dir_all(place.join(".cargo"))?;
             fs::write(place.join(".cargo/config.toml"), table.to_string())?;
         }
-        let options = ResolveOptions::default().cargo_home(None);
-        Ok(Config::load_with_options(place, options)?)
+        Ok(Config::load_with_options(place, options.cargo_home(None))?)
     }
 }
 
@@ -278,6 +300,18 @@ mod tests {
         );
         let config = load(folder.path()).unwrap();
         assert_eq!(config.linker(TRIPLE).unwrap(), Some("own".into()));
+    }
+
+    #[test]
+    fn conditions_are_decided_for_a_target() {
+        for (condition, expected) in [
+            ("cfg(target_os = \"linux\")", true),
+            ("cfg(all(unix, not(target_arch = \"aarch64\")))", true),
+            ("cfg(windows)", false),
+            ("aarch64-unknown-linux-gnu", false),
+        ] {
+            assert_eq!(applies(condition, TRIPLE).unwrap(), expected, "{condition}");
+        }
     }
 
     #[test]

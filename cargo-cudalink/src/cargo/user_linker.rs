@@ -1,11 +1,12 @@
 //! The linkers that the user has chosen, wherever that can be done.
 //!
 //! From the strongest to the weakest: `-C linker` for one crate (`cargo rustc`), in `RUSTFLAGS` or in the `rustflags` of
-//! the configuration; `--config target.<triple>.linker`; its variable; the configuration files; and rustc's own, `cc`.
+//! the configuration; `--config target.<triple>.linker`; its variable; the configuration files; what any of these say for
+//! targets with a condition (`target.'cfg(unix)'.linker`); and rustc's own, `cc`.
 //! What comes before our own `--config` is taken out of its place and stood in for.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use cargo_config2::{Config, Flags, de};
@@ -25,13 +26,17 @@ pub(super) struct UserLinkers {
 }
 
 impl UserLinkers {
-    /// Finds them, and takes those out of the command that would be used in place of ours.
-    pub(super) fn find(config: &Config, cargo: &mut impl CargoCommand) -> Result<Self> {
+    /// Finds them with the configuration that counts in a folder, and takes those out of the command that would be used in place of ours.
+    pub(super) fn find(
+        config: &Config,
+        folder: &Path,
+        cargo: &mut impl CargoCommand,
+    ) -> Result<Self> {
         let given = Given::read(&cargo.common().config)?;
         let mut targets = cargo.common().target.clone();
         targets.retain(|target| !target.is_empty());
         if targets.is_empty() {
-            targets = given.targets;
+            targets.clone_from(&given.targets);
         }
         let named: Vec<&str> = targets.iter().map(String::as_str).collect();
         let triples = config.build_target_for_config(named)?;
@@ -66,8 +71,12 @@ impl UserLinkers {
                 left.flags = flags;
                 found.rustflags = Some(left.encode()?);
             }
-            let on_command_line = given.linkers.get(&triple).cloned();
-            let linker = match of_crate.clone().or(in_flags).or(on_command_line) {
+            let of_option = || given.linker(&triple, folder);
+            let linker = match of_crate
+                .clone()
+                .or(in_flags)
+                .map_or_else(of_option, |linker| Ok(Some(linker)))?
+            {
                 Some(linker) => linker,
                 None => config.linker(target)?.unwrap_or_else(|| DEFAULT.into()),
             };
@@ -124,6 +133,20 @@ impl Given {
             given.take(config)?;
         }
         Ok(given)
+    }
+
+    /// The linker of a target. One for targets with a condition counts where nothing else names that of this one.
+    fn linker(&self, triple: &str, folder: &Path) -> Result<Option<PathBuf>> {
+        let of_triple = self.linkers.get(triple);
+        if of_triple.is_some() || configuration::names_linker(folder, triple) {
+            return Ok(of_triple.cloned());
+        }
+        for (condition, linker) in &self.linkers {
+            if condition.starts_with("cfg(") && configuration::applies(condition, triple)? {
+                return Ok(Some(linker.clone()));
+            }
+        }
+        Ok(None)
     }
 
     fn take(&mut self, config: de::Config) -> Result<()> {
@@ -184,9 +207,31 @@ mod tests {
             "x86_64-unknown-none".to_owned(),
         ];
         let config = Config::load_with_cwd(folder.path()).unwrap();
-        let found = UserLinkers::find(&config, &mut command).unwrap().by_triple;
+        let found = UserLinkers::find(&config, folder.path(), &mut command);
+        let found = found.unwrap().by_triple;
         let triples: Vec<&str> = found.keys().map(String::as_str).collect();
         assert_eq!(triples, ["aarch64-unknown-linux-gnu"]);
+    }
+
+    #[test]
+    fn conditions_count_where_nothing_names_the_target() {
+        let triple = "x86_64-unknown-linux-gnu";
+        let folder = tempfile::tempdir().unwrap();
+        let check = |settings: &[&str], expected: Option<&str>| {
+            let settings: Vec<String> = settings.iter().map(|s| (*s).to_owned()).collect();
+            let linker = Given::read(&settings)
+                .unwrap()
+                .linker(triple, folder.path());
+            assert_eq!(linker.unwrap(), expected.map(PathBuf::from));
+        };
+        let unix = "target.'cfg(unix)'.linker='of-unix'";
+        let own = "target.x86_64-unknown-linux-gnu.linker='own'";
+        check(&[unix, "target.'cfg(windows)'.linker='x'"], Some("of-unix"));
+        check(&[own, unix], Some("own"));
+        std::fs::create_dir(folder.path().join(".cargo")).unwrap();
+        let file = format!("[target.{triple}]\nlinker = \"of-file\"\n");
+        std::fs::write(folder.path().join(".cargo/config.toml"), file).unwrap();
+        check(&[unix], None);
     }
 
     #[test]
