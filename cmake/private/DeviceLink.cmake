@@ -3,8 +3,8 @@ include_guard(GLOBAL)
 
 # Collects what <target> links that may hold device code, in the order of a link line: names of object libraries in
 # <objects>, those of them whose objects CMake does not link by itself also in <nested>, and names of static library
-# targets and of files in <libraries>.
-function(_rustnvlink_collect target objects_out nested_out libraries_out)
+# targets and of files in <libraries>. The names of all targets among what it links are in <linked>.
+function(_rustnvlink_collect target objects_out nested_out libraries_out linked_out)
   set(objects "")
   set(nested "")
   set(libraries "")
@@ -52,6 +52,8 @@ function(_rustnvlink_collect target objects_out nested_out libraries_out)
     endforeach()
   endwhile()
   list(REMOVE_DUPLICATES libraries)
+  list(REMOVE_ITEM seen ${target})
+  set(${linked_out} "${seen}" PARENT_SCOPE)
   set(${objects_out} "${objects}" PARENT_SCOPE)
   set(${nested_out} "${nested}" PARENT_SCOPE)
   set(${libraries_out} "${libraries}" PARENT_SCOPE)
@@ -67,7 +69,7 @@ function(_rustnvlink_direct_links target final out)
     list(APPEND properties SOURCES LINK_LIBRARIES)
   endif()
   if(NOT target STREQUAL final)
-    list(APPEND properties INTERFACE_LINK_LIBRARIES)
+    list(APPEND properties INTERFACE_LINK_LIBRARIES INTERFACE_SOURCES)
   endif()
   set(items "")
   foreach(property IN LISTS properties)
@@ -93,7 +95,8 @@ function(_rustnvlink_direct_links target final out)
   set(${out} "${links}" PARENT_SCOPE)
 endfunction()
 
-# Sets <out> to whether <target> may compile CUDA sources of its own.
+# Sets <out> to whether <target> may compile CUDA sources: its own, or those that the targets behind <out>, which it links,
+# have for whoever links them.
 function(_rustnvlink_has_cuda_sources target out)
   set(${out} FALSE PARENT_SCOPE)
   get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
@@ -101,6 +104,10 @@ function(_rustnvlink_has_cuda_sources target out)
     return()
   endif()
   get_property(sources TARGET ${target} PROPERTY SOURCES)
+  foreach(link IN LISTS ARGN)
+    get_property(handed_on TARGET ${link} PROPERTY INTERFACE_SOURCES)
+    list(APPEND sources ${handed_on})
+  endforeach()
   list(FILTER sources EXCLUDE REGEX "^\\$<TARGET_OBJECTS:[^<>]*>$")
   foreach(source IN LISTS sources)
     get_property(language SOURCE "${source}" TARGET_DIRECTORY ${target} PROPERTY LANGUAGE)
@@ -220,7 +227,7 @@ function(_rustnvlink_finish_device_link target)
     _rustnvlink_check_names(rustnvlink_device_link ${part} ${asked_${part}})
   endforeach()
 
-  _rustnvlink_collect(${target} objects nested libraries)
+  _rustnvlink_collect(${target} objects nested libraries linked)
   foreach(object IN LISTS asked_OBJECTS)
     if(object MATCHES "^\\$<TARGET_OBJECTS:([^<>]*)>$")
       set(object "${CMAKE_MATCH_1}")
@@ -239,7 +246,7 @@ function(_rustnvlink_finish_device_link target)
   list(APPEND libraries ${asked_LIBRARIES})
   list(REMOVE_DUPLICATES libraries)
 
-  _rustnvlink_has_cuda_sources(${target} has_cuda_sources)
+  _rustnvlink_has_cuda_sources(${target} has_cuda_sources ${linked})
   if(NOT has_cuda_sources AND NOT objects AND NOT libraries)
     message(FATAL_ERROR
       "rustnvlink_device_link: ${target} links nothing that may hold device code; name it in OBJECTS or LIBRARIES"

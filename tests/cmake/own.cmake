@@ -19,7 +19,7 @@ if(generator MATCHES "Multi-Config")
 endif()
 
 # The programs start: their device code registers itself with the runtime.
-foreach(program nested uses_rust own n loads)
+foreach(program nested uses_rust own takes n loads)
   run("${build}/${debug}${program}")
 endforeach()
 
@@ -28,7 +28,7 @@ file(GLOB inner "${build}/CMakeFiles/inner.dir/${debug}*.o")
 file(GLOB outer "${build}/CMakeFiles/outer.dir/${debug}*.o")
 run("${nvcc}" -arch=sm_90 -dlink ${outer} ${inner} -o "${build}/nvcc.o")
 run("${same_images}" "${build}/nvcc.o" "${build}/CMakeFiles/nested.dir/${debug}rustnvlink_device_link.o")
-foreach(target plugin uses_rust own n)
+foreach(target plugin uses_rust own takes n)
   if(NOT EXISTS "${build}/CMakeFiles/${target}.dir/${debug}rustnvlink_device_link.o")
     message(FATAL_ERROR "no device link of ${target}")
   endif()
@@ -56,6 +56,6 @@ file(APPEND "${copy}/twice.cu" "// A change.\n")
 build(steps)
 count(compiled "Building CUDA" ${steps})
 expect("compilations of one change" ${compiled} 1 ${steps})
-# Five programs and libraries, and three images.
-count(linked "Linking (device code of (nested|plugin|uses_rust|fat|one|described)|CUDA executable (${debug})?(own|n))$" ${steps})
-expect("device links of one change" ${linked} 8 ${steps})
+# Six programs and libraries, and three images.
+count(linked "Linking (device code of (nested|plugin|uses_rust|fat|one|described)|(CUDA|CXX) executable (${debug})?(own|takes|n))$" ${steps})
+expect("device links of one change" ${linked} 9 ${steps})
