@@ -63,14 +63,19 @@ pub(super) fn applies(condition: &str, triple: &str) -> Result<bool> {
     Ok(config.linker(triple)?.is_some())
 }
 
+/// The variable that names the linker of a target.
+pub(super) fn linker_variable(triple: &str) -> String {
+    let triple = triple.to_uppercase().replace(['-', '.'], "_");
+    format!("CARGO_TARGET_{triple}_LINKER")
+}
+
 /// Whether the files that count in a folder, or a variable, name the linker of this target itself.
 pub(super) fn names_linker(folder: &Path, triple: &str) -> bool {
-    let variable = triple.to_uppercase().replace(['-', '.'], "_");
     let is_named = |(_, table): &(PathBuf, Table)| {
         let target = table.get("target").and_then(|targets| targets.get(triple));
         target.is_some_and(|target| target.get("linker").is_some())
     };
-    std::env::var_os(format!("CARGO_TARGET_{variable}_LINKER")).is_some()
+    std::env::var_os(linker_variable(triple)).is_some()
         || Files::find(folder).found.iter().any(is_named)
 }
 

@@ -9,7 +9,7 @@ use cargo_options::CommonOptions;
 use clap::Args;
 
 use super::surroundings::Variable;
-use super::{CargoCommand, StandIn, WithDevice};
+use super::{CargoCommand, StandIn, WithDevice, configuration};
 use crate::style;
 
 /// A program that runs cargo, such as `cargo nextest run`.
@@ -64,8 +64,7 @@ impl CargoCommand for Exec {
     /// The program hands variables on to cargo.
     fn use_linkers(&mut self, stand_ins: Vec<StandIn>) -> Result<Vec<Variable>> {
         let linkers = stand_ins.into_iter().map(|StandIn { triple, path }| {
-            let triple = triple.to_uppercase().replace(['-', '.'], "_");
-            Variable::new(format!("CARGO_TARGET_{triple}_LINKER"), path)
+            Variable::new(configuration::linker_variable(&triple), path)
         });
         let mut variables: Vec<Variable> = linkers.collect();
         if let Some(folder) = &self.target_dir {

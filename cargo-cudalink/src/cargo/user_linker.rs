@@ -137,12 +137,19 @@ impl Given {
 
     /// The linker of a target. One for targets with a condition counts where nothing else names that of this one.
     fn linker(&self, triple: &str, folder: &Path) -> Result<Option<PathBuf>> {
-        let of_triple = self.linkers.get(triple);
-        if of_triple.is_some() || configuration::names_linker(folder, triple) {
-            return Ok(of_triple.cloned());
+        if let Some(of_triple) = self.linkers.get(triple) {
+            return Ok(Some(of_triple.clone()));
         }
-        for (condition, linker) in &self.linkers {
-            if condition.starts_with("cfg(") && configuration::applies(condition, triple)? {
+        let conditional = self.linkers.iter();
+        let conditional: Vec<_> = conditional
+            .filter(|(target, _)| target.starts_with("cfg("))
+            .collect();
+        // The configuration is read again for these alone.
+        if conditional.is_empty() || configuration::names_linker(folder, triple) {
+            return Ok(None);
+        }
+        for (condition, linker) in conditional {
+            if configuration::applies(condition, triple)? {
                 return Ok(Some(linker.clone()));
             }
         }

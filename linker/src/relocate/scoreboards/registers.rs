@@ -309,8 +309,12 @@ impl Accesses {
     /// Whether the instruction reads registers of all threads of a warp together
     /// when it comes to it, and not at once.
     pub(super) fn reads_uniform_late(&self) -> bool {
-        let names_texture = names_texture(self.operation) && self.reads.uniform != Bank::default();
-        names_texture || self.operation == SYNCS_EXCHANGE || COMES_LATER.has(self.operation)
+        self.has_handle() || self.operation == SYNCS_EXCHANGE || COMES_LATER.has(self.operation)
+    }
+
+    /// Whether a register of the warp names a texture or surface.
+    pub(super) fn has_handle(&self) -> bool {
+        names_texture(self.operation) && self.reads.uniform != Bank::default()
     }
 
     /// Whether an instruction reads or writes what this one writes.

@@ -300,11 +300,10 @@ impl Rules<'_> {
         let wait = wait_at(self.code, at);
         let is_meant = |event: usize| match wait {
             Wait::All | Wait::AllAgain => !self.is_counted(event),
-            Wait::Uniform => self.schedule.is_due(event, at) || self.schedule.is_uniform(event),
-            Wait::UniformUsers => {
+            Wait::Uniform | Wait::UniformUsers => {
                 self.schedule.is_due(event, at)
                     || self.schedule.is_uniform(event)
-                    || self.schedule.comes_late_here(event, at)
+                    || wait == Wait::UniformUsers && self.schedule.comes_late_here(event, at)
             }
             Wait::Same => bit(self.events[event].board) & mask != 0,
             Wait::Nothing => self.schedule.is_due(event, at),

@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 
 use super::instruction::{
     Chip, DOUBLE_MATRICES, FENCE, MEMORY_BARRIER, PHASE, SYNCS, SYNCS_CONTROL, SYNCS_EXCHANGE,
-    TRIGGER, loads_memory, names_texture, opcode, operation,
+    TRIGGER, loads_memory, opcode, operation,
 };
 use super::operands::{File, IMMA, file, is_arithmetic_of_warps, is_long};
 use super::registers::Accesses;
@@ -582,10 +582,9 @@ pub(super) fn latency(
                 }
                 _ => READ_START,
             };
-            // One register of the warp names a texture or surface, which is read with the others.
-            let handles =
-                accesses.is_some_and(Accesses::reads_uniform_late) && names_texture(operation);
-            start + READ_REGISTER * (sources + u32::from(handles))
+            // The handle of a texture or surface is read with the others.
+            let handles = u32::from(accesses.is_some_and(Accesses::has_handle));
+            start + READ_REGISTER * (sources + handles)
         }
     }
 }
