@@ -61,6 +61,7 @@ for argument in "$@"; do
         for_both q
         for_both r
         for_both s
+        for_both u
         ;;
     esac
 done

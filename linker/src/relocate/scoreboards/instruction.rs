@@ -332,12 +332,15 @@ pub(in crate::relocate) fn cycles(instruction: &[u8]) -> u32 {
 
 /// Cycles from each instruction to the next one. A memory barrier that reports errors takes
 /// one right behind a barrier of the block, and the idle loads before a memory barrier, which
-/// are a part of it, take none.
+/// are a part of it, take none. Where threads meet takes a cycle more than the instruction says.
 pub(super) fn stalls(instructions: &[&[u8]]) -> Vec<u32> {
+    /// From 6 to 8 explain the same.
+    const MEETING: u32 = 6;
     let is_idle = |instruction: &[u8]| instruction.first_chunk().is_some_and(is_idle_load);
-    let of = |instruction: &&[u8]| match is_idle(instruction) {
-        true => 0,
-        false => cycles(instruction),
+    let of = |instruction: &&[u8]| match operation(instruction) {
+        _ if is_idle(instruction) => 0,
+        BSYNC => cycles(instruction).max(MEETING),
+        _ => cycles(instruction),
     };
     let mut stalls: Vec<u32> = instructions.iter().map(of).collect();
     for (stall, pair) in stalls.iter_mut().skip(1).zip(instructions.windows(2)) {

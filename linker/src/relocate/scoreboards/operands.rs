@@ -347,8 +347,9 @@ const SHAPES: &[Shape] = {
         shape(&[0x182], [Own(Data), R, Nothing, Nothing]),
         // LDL, LDS
         shape(&[0x183, 0x184], [Own(Data), R, Base(One), Nothing]),
-        // ST, STG
-        shape(&[0x185, 0x186], [Nothing, R2, In(DESCRIBED, Data), DataOrBase]),
+        // ST, STG, which has what it stores in the same place with a descriptor and without
+        shape(&[0x185], [Nothing, R2, In(DESCRIBED, Data), DataOrBase]),
+        shape(&[0x186], [Nothing, R2, Own(Data), Base(Two)]),
         // STL, STS
         shape(&[0x187, 0x188], [Nothing, R, Own(Data), Base(One)]),
         // LDGMC, and that on floats

@@ -350,13 +350,13 @@ impl<'e> Schedule<'e> {
 
     /// Whether an instruction comes as soon as a part is free again that another one keeps busy,
     /// which is not the one right before it; or sooner, where a cycle is gone with a wait. Not if the
-    /// one before, which it does not use, waited until that part had its operands, compares numbers
+    /// one before, which it does not use, waited until that part had its operands, works on numbers
     /// of 64 bits, or is a function that is late only because others were.
     fn comes_in_turn(&self, at: usize, delays: &[u32]) -> bool {
         let before = at - 1;
         let is_late_itself = before == self.uses.block[at] || delays[before] > delays[before - 1];
         match self.units[before] {
-            Unit::LongCompare => return false,
+            Unit::Long | Unit::LongCompare => return false,
             Unit::Function if !is_late_itself => return false,
             _ => {}
         }

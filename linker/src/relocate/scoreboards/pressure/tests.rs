@@ -158,6 +158,28 @@ fn what_is_under_way_goes_on_in_the_next_block() {
 }
 
 #[test]
+fn the_next_block_starts_six_cycles_behind_where_threads_meet() {
+    const MEET: u16 = 0x7941;
+    let left = |operation: u16, cycles: u8| {
+        let mut last = instruction(operation, 0, NO_BOARD, 0);
+        Control::set_stall(&mut last, cycles);
+        let code = [
+            instruction(LDC, 14, 1, 0),
+            last,
+            sum(41, 2, 0),
+            instruction(EXIT, 0, NO_BOARD, 0),
+        ];
+        scheduled(&code, Chip::FastDoubles, |schedule| {
+            schedule.end_at(0, 2) - schedule.start[2]
+        })
+    };
+    const MAYBE_EXIT: u16 = 0x094d;
+    assert_eq!(left(MEET, 5), left(MEET, 6));
+    assert_eq!(left(MEET, 5), left(MAYBE_EXIT, 6));
+    assert_eq!(left(MEET, 7), left(MAYBE_EXIT, 7));
+}
+
+#[test]
 fn the_next_block_starts_one_cycle_behind_what_takes_a_scoreboard() {
     const DEFINE: u16 = 0x094d;
     let left = |cycles: u8| {
@@ -305,9 +327,11 @@ fn what_comes_in_its_turn_gains_on_functions_that_others_made_late() {
 }
 
 #[test]
-fn what_comes_in_its_turn_gains_on_comparisons_of_64_bits() {
+fn what_comes_in_its_turn_gains_on_numbers_of_64_bits() {
     // ISETP.LT.S64.AND P0, PT, R20, UR12, PT.
     const COMPARISON: u128 = 0x008f_ce00_0bf1_1270_0000_000c_1400_7c0c;
+    // IADD.64 R16, R20, R16.
+    const SUM: u128 = 0x004f_c600_078e_0200_0000_0010_1410_7235;
     let distance = |late: [u8; INSTRUCTION]| {
         let mut late = late;
         Control::set(&mut late, NO_BOARD, NO_BOARD, 1);
@@ -319,6 +343,7 @@ fn what_comes_in_its_turn_gains_on_comparisons_of_64_bits() {
     };
     let (unit, gained) = distance(COMPARISON.to_le_bytes());
     assert_eq!((unit, gained), (Unit::LongCompare, 2));
+    assert_eq!(distance(SUM.to_le_bytes()), (Unit::Long, 1));
     assert_eq!(distance(sum(41, 20, 0)).1, 3);
 }
 

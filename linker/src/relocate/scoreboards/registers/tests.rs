@@ -87,6 +87,18 @@ fn operands_are_where_the_form_says() {
             registers(&[2, 3, 6, 7], &[36, 37], 0),
             registers(&[], &[], 0),
         ),
+        // STG.E.64.MMIO.SYS [R6], R44
+        (
+            0x0011_8b00_0000_002c_0600_7386,
+            registers(&[6, 7, 44, 45], &[], 0),
+            registers(&[], &[], 0),
+        ),
+        // ST.E.64 [R10+0x8], R6
+        (
+            0x0010_0b06_0000_0008_0a00_7385,
+            registers(&[6, 7, 10, 11], &[], 0),
+            registers(&[], &[], 0),
+        ),
         // IMAD.WIDE.U32 R2, R5, UR6, R2
         (
             0xf8e_0002_0000_0006_0502_7c25,
