@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::ENTRY_HEADER_SIZE;
 use super::decompress::{self, Compression, Decompressor, Limit};
 use super::read::{Fields, malformed};
+use super::{ENTRY_HEADER_SIZE, field};
 use crate::arch::{Sm, Suffix};
 use crate::error::ParseError;
 
@@ -174,79 +174,85 @@ impl<'d> Entry<'d> {
     }
 }
 
+/// What messages call the header of an entry.
+const HEADER: &str = "fatbin entry header";
+
 /// Reads the entry at `position` and gives the position of the next. `data`
 /// ends where the fatbin does.
 pub(super) fn parse(data: &[u8], position: u64) -> Result<(Entry<'_>, u64), ParseError> {
-    let what = "fatbin entry header";
     let fields = Fields {
         data,
         base: position,
     };
-    fields.bytes(0, ENTRY_HEADER_SIZE, what)?;
-    let header_size = u64::from(fields.u32(0x04, what)?);
+    fields.bytes(0, ENTRY_HEADER_SIZE, HEADER)?;
+    let header_size = u64::from(fields.u32(field::HEADER_SIZE, HEADER)?);
     if header_size < ENTRY_HEADER_SIZE || !header_size.is_multiple_of(8) {
         return Err(malformed(
-            position + 4,
+            position + field::HEADER_SIZE,
             format!(
                 "entry header size {header_size:#x} is not a multiple of 8 from {ENTRY_HEADER_SIZE:#x} on"
             ),
         ));
     }
+    let header_end = position + fields.bytes(0, header_size, HEADER)?.len() as u64;
     let header = Fields {
-        data: &data[..(position + fields.bytes(0, header_size, what)?.len() as u64) as usize],
+        data: &data[..header_end as usize],
         base: position,
     };
-    let payload = fields.bytes(header_size, fields.u64(0x08, what)?, "fatbin entry payload")?;
-    let flags = Flags(fields.u64(0x28, what)?);
-    let compressed_size = u64::from(fields.u32(0x10, what)?);
-    let uncompressed_size = fields.u64(0x38, what)?;
-
-    let (stored, size) = if flags.0 & Flags::COMPRESSED == 0 {
-        if compressed_size != 0 {
-            return Err(malformed(
-                position + 0x10,
-                format!("compressed size {compressed_size:#x} of an entry that is not compressed"),
-            ));
-        }
-        (payload, payload.len() as u64)
-    } else {
-        let stored = payload.get(..compressed_size as usize).ok_or_else(|| {
-            malformed(
-                position + 0x10,
-                format!(
-                    "compressed size {compressed_size:#x} is larger than the payload, {:#x} bytes",
-                    payload.len()
-                ),
-            )
-        })?;
-        (stored, uncompressed_size)
-    };
-
+    let payload_size = header.u64(field::STORED_SIZE, HEADER)?;
+    let payload = fields.bytes(header_size, payload_size, "fatbin entry payload")?;
+    let flags = Flags(header.u64(field::FLAGS, HEADER)?);
+    let (stored, size) = stored(&header, flags, payload)?;
     let entry = Entry {
         offset: position,
-        payload_offset: position + header_size,
-        kind: Kind(fields.u16(0x00, what)?),
-        header_version: fields.u16(0x02, what)?,
+        payload_offset: header_end,
+        kind: Kind(header.u16(field::KIND, HEADER)?),
+        header_version: header.u16(field::HEADER_VERSION, HEADER)?,
         code_version: Version {
-            minor: fields.u16(0x18, what)?,
-            major: fields.u16(0x1a, what)?,
+            minor: header.u16(field::CODE_MINOR, HEADER)?,
+            major: header.u16(field::CODE_MAJOR, HEADER)?,
         },
-        sm: processor(&fields, flags)?,
+        sm: processor(&header, flags)?,
         flags,
         identifier: identifier(&header)?,
         options: options(&header)?,
-        scramble: fields.u64(0x30, what)?,
+        scramble: header.u64(field::SCRAMBLE, HEADER)?,
         stored,
         size,
     };
-    Ok((entry, position + header_size + payload.len() as u64))
+    Ok((entry, header_end + payload.len() as u64))
 }
 
-fn processor(fields: &Fields<'_>, flags: Flags) -> Result<Sm, ParseError> {
-    let number = fields.u32(0x1c, "fatbin entry header")?;
+/// What is stored of the image in a payload, and the size of the image.
+fn stored<'d>(
+    header: &Fields<'_>,
+    flags: Flags,
+    payload: &'d [u8],
+) -> Result<(&'d [u8], u64), ParseError> {
+    let compressed_size = header.u32(field::COMPRESSED_SIZE, HEADER)?;
+    let wrong = |problem| malformed(header.base + field::COMPRESSED_SIZE, problem);
+    if flags.0 & Flags::COMPRESSED == 0 {
+        return match compressed_size {
+            0 => Ok((payload, payload.len() as u64)),
+            size => Err(wrong(format!(
+                "compressed size {size:#x} of an entry that is not compressed"
+            ))),
+        };
+    }
+    let stored = payload.get(..compressed_size as usize).ok_or_else(|| {
+        wrong(format!(
+            "compressed size {compressed_size:#x} is larger than the payload, {:#x} bytes",
+            payload.len()
+        ))
+    })?;
+    Ok((stored, header.u64(field::SIZE, HEADER)?))
+}
+
+fn processor(header: &Fields<'_>, flags: Flags) -> Result<Sm, ParseError> {
+    let number = header.u32(field::PROCESSOR, HEADER)?;
     let number = u16::try_from(number).map_err(|_| {
         malformed(
-            fields.base + 0x1c,
+            header.base + field::PROCESSOR,
             format!("processor number {number} is beyond every processor"),
         )
     })?;
@@ -262,16 +268,17 @@ fn processor(fields: &Fields<'_>, flags: Flags) -> Result<Sm, ParseError> {
 
 fn identifier<'d>(header: &Fields<'d>) -> Result<&'d [u8], ParseError> {
     let what = "fatbin entry identifier";
-    let length = u64::from(header.u32(0x24, what)?);
+    let length = u64::from(header.u32(field::IDENTIFIER_LENGTH, what)?);
     if length == 0 {
         return Ok(&[]);
     }
-    header.bytes(u64::from(header.u32(0x20, what)?), length, what)
+    let start = u64::from(header.u32(field::IDENTIFIER, what)?);
+    header.bytes(start, length, what)
 }
 
 fn options<'d>(header: &Fields<'d>) -> Result<Option<&'d [u8]>, ParseError> {
     let what = "fatbin entry options";
-    let record = u64::from(header.u32(0x14, what)?);
+    let record = u64::from(header.u32(field::OPTIONS, what)?);
     if record == 0 {
         return Ok(None);
     }

@@ -27,6 +27,7 @@
 
 mod decompress;
 mod entry;
+mod field;
 mod read;
 #[cfg(test)]
 mod tests;

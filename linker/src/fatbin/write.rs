@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use lz4::block::CompressionMode as Lz4Mode;
 
-use super::{ENTRY_HEADER_SIZE, Flags, HEADER_SIZE, Kind, MAGIC, VERSION};
+use super::{ENTRY_HEADER_SIZE, Flags, HEADER_SIZE, Kind, MAGIC, VERSION, field};
 use crate::arch::{Sm, Suffix};
 use crate::cubin::{File, SectionType};
 use crate::error::ParseError;
@@ -205,64 +205,97 @@ fn write_entry(
         .compress(image.data)
         .map_err(|error| WriteError::Compression { sm, error })?;
     let compat = compat_section(image)?;
-    let mut flags = Flags::WIDE | Flags::LINUX | compression.flags();
+    let mut flags = Flags::WIDE | Flags::LINUX | compression.flags() | suffix_flag(sm);
     if options.debug {
         flags |= Flags::DEBUG;
     }
     if compat.is_some() {
         flags |= Flags::COMPAT_RECORD;
     }
-    flags |= match sm.suffix {
-        Some(Suffix::A) => Flags::SUFFIX_A,
-        Some(Suffix::F) => Flags::SUFFIX_F,
-        None => 0,
-    };
-
-    let mut strings = Vec::new();
     let identifier = options.identifier.as_bytes();
-    if !identifier.is_empty() {
-        strings.extend(identifier);
-        strings.push(0);
-        pad(&mut strings);
-    }
-    let record = ENTRY_HEADER_SIZE as usize + strings.len();
-    if let Some(section) = compat {
-        strings.extend(number("a name", record + 8)?.to_le_bytes());
-        strings.extend(number("compatibility records", section.len())?.to_le_bytes());
-        // The length leaves this byte out of account.
-        strings.push(0);
-        strings.extend(section);
-        pad(&mut strings);
-    }
-    let header_size = number("names", ENTRY_HEADER_SIZE as usize + strings.len())?;
+    let strings = Strings::new(identifier, compat)?;
+    let header_size = number("names", ENTRY_HEADER_SIZE as usize + strings.bytes.len())?;
     let stored = compressed.as_deref().unwrap_or(image.data);
+    let stored_size = stored.len().next_multiple_of(ALIGNMENT) as u64;
     let (compressed_size, size) = match &compressed {
         Some(bytes) => (number("compressed code", bytes.len())?, image.data.len()),
         None => (0, 0),
     };
+    let [code_minor, code_major] = ELF_VERSION;
 
-    out.extend(Kind::ELF.0.to_le_bytes());
-    out.extend(ENTRY_VERSION.to_le_bytes());
-    out.extend(header_size.to_le_bytes());
-    out.extend((stored.len().next_multiple_of(ALIGNMENT) as u64).to_le_bytes());
-    out.extend(compressed_size.to_le_bytes());
-    let record = compat.map_or(0, |_| record);
-    out.extend(number("a name", record)?.to_le_bytes());
-    out.extend(ELF_VERSION.into_iter().flat_map(u16::to_le_bytes));
-    out.extend(u32::from(sm.number).to_le_bytes());
-    let place = match identifier {
-        [] => 0,
-        _ => ENTRY_HEADER_SIZE as u32,
-    };
-    out.extend(place.to_le_bytes());
-    out.extend(number("a name", identifier.len())?.to_le_bytes());
-    out.extend(flags.to_le_bytes());
-    out.extend([0; 8]);
-    out.extend((size as u64).to_le_bytes());
-    out.extend(strings);
+    let mut header = EntryHeader([0; ENTRY_HEADER_SIZE as usize]);
+    header.set(field::KIND, Kind::ELF.0.to_le_bytes());
+    header.set(field::HEADER_VERSION, ENTRY_VERSION.to_le_bytes());
+    header.set(field::HEADER_SIZE, header_size.to_le_bytes());
+    header.set(field::STORED_SIZE, stored_size.to_le_bytes());
+    header.set(field::COMPRESSED_SIZE, compressed_size.to_le_bytes());
+    header.set(field::OPTIONS, strings.record.to_le_bytes());
+    header.set(field::CODE_MINOR, code_minor.to_le_bytes());
+    header.set(field::CODE_MAJOR, code_major.to_le_bytes());
+    header.set(field::PROCESSOR, u32::from(sm.number).to_le_bytes());
+    header.set(field::IDENTIFIER, strings.identifier.to_le_bytes());
+    let length = number("a name", identifier.len())?;
+    header.set(field::IDENTIFIER_LENGTH, length.to_le_bytes());
+    header.set(field::FLAGS, flags.to_le_bytes());
+    header.set(field::SIZE, (size as u64).to_le_bytes());
+    out.extend(header.0);
+    out.extend(strings.bytes);
     out.extend(stored);
     pad(out);
     Ok(())
+}
+
+/// The numbers that an entry begins with.
+struct EntryHeader([u8; ENTRY_HEADER_SIZE as usize]);
+
+impl EntryHeader {
+    fn set<const N: usize>(&mut self, field: u64, bytes: [u8; N]) {
+        self.0[field as usize..][..N].copy_from_slice(&bytes);
+    }
+}
+
+/// What stands behind the header of an entry, and where: 0 is the place of what there is none of.
+struct Strings {
+    bytes: Vec<u8>,
+    identifier: u32,
+    /// The record of compatibility, which stands where other entries have their options.
+    record: u32,
+}
+
+impl Strings {
+    fn new(identifier: &[u8], compat: Option<&[u8]>) -> Result<Self, WriteError> {
+        let mut strings = Self {
+            bytes: Vec::new(),
+            identifier: 0,
+            record: 0,
+        };
+        let bytes = &mut strings.bytes;
+        if !identifier.is_empty() {
+            strings.identifier = ENTRY_HEADER_SIZE as u32;
+            bytes.extend(identifier);
+            bytes.push(0);
+            pad(bytes);
+        }
+        if let Some(section) = compat {
+            strings.record = number("a name", ENTRY_HEADER_SIZE as usize + bytes.len())?;
+            let content = number("a name", strings.record as usize + 8)?;
+            bytes.extend(content.to_le_bytes());
+            bytes.extend(number("compatibility records", section.len())?.to_le_bytes());
+            // The length leaves this byte out of account.
+            bytes.push(0);
+            bytes.extend(section);
+            pad(bytes);
+        }
+        Ok(strings)
+    }
+}
+
+fn suffix_flag(sm: Sm) -> u64 {
+    match sm.suffix {
+        Some(Suffix::A) => Flags::SUFFIX_A,
+        Some(Suffix::F) => Flags::SUFFIX_F,
+        None => 0,
+    }
 }
 
 /// The contents of `.nv.compat`, which the container repeats from sm_100 on.
