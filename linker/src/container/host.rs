@@ -5,7 +5,7 @@ use std::fmt;
 
 use object::LittleEndian as Le;
 use object::elf::{EM_AARCH64, EM_PPC64, EM_RISCV, EM_X86_64, FileHeader64, ProgramHeader64};
-use object::elf::{SHT_DYNSYM, SHT_NOBITS, SHT_SYMTAB};
+use object::elf::{SHT_DYNSYM, SHT_NOBITS, SHT_SYMTAB, SectionHeader64};
 use object::read::elf::{FileHeader as _, SectionHeader as _, SectionTable, Sym as _};
 
 use super::{InputKind, detect};
@@ -140,7 +140,7 @@ const REFERENCE_SECTIONS: [(&str, ReferenceKind, ReferenceScope); 6] = {
     ]
 };
 
-/// What a section of a host file has to do with device code.
+/// What a section of a host file says of device code.
 #[derive(Debug, Clone, Copy)]
 enum Role {
     /// It holds fatbins.
@@ -151,25 +151,17 @@ enum Role {
     ModuleIds,
     /// It holds names that host code refers to.
     References(ReferenceKind, ReferenceScope),
-    /// It holds device code for another tool's link.
-    OutOfReach(OutOfReach),
 }
 
 impl Role {
-    /// The role of a section of this name, if it has one, and the name. Of several sections that begin alike, that is what
-    /// they begin with.
+    /// The role of a section of this name, if it has one, and the name.
     fn of(name: &[u8]) -> Option<(&'static str, Self)> {
-        const OWN: [(&str, Role); 5] = [
+        const OWN: [(&str, Role); 4] = [
             (RELOCATABLE_SECTION, Role::Fatbins),
             (EXECUTABLE_SECTION, Role::Fatbins),
             (WRAPPER_SECTION, Role::Wrappers),
             (MODULE_ID_SECTION, Role::ModuleIds),
-            (OFFLOADING_SECTION, Role::OutOfReach(OutOfReach::ClangLink)),
         ];
-        if name.starts_with(OPTIMIZER_SECTIONS.as_bytes()) {
-            let role = Self::OutOfReach(OutOfReach::Optimizer);
-            return Some((OPTIMIZER_SECTIONS, role));
-        }
         let references = REFERENCE_SECTIONS.into_iter();
         let references =
             references.map(|(name, kind, scope)| (name, Self::References(kind, scope)));
@@ -227,6 +219,14 @@ pub enum OutOfReach {
 }
 
 impl OutOfReach {
+    /// What a section of this name has.
+    fn in_section(name: &[u8]) -> Option<Self> {
+        if name.starts_with(OPTIMIZER_SECTIONS.as_bytes()) {
+            return Some(Self::Optimizer);
+        }
+        (name == OFFLOADING_SECTION.as_bytes()).then_some(Self::ClangLink)
+    }
+
     /// What a file of bitcode has.
     pub fn in_bitcode(data: &[u8]) -> Option<Self> {
         let wrapper = WRAPPER_PREFIX.as_bytes();
@@ -293,7 +293,7 @@ impl<'d> HostFile<'d> {
                 "its host code names fatbins, of which there are none: \
                  neither {RELOCATABLE_SECTION} nor {EXECUTABLE_SECTION} is there"
             );
-            return Err(malformed(problem).in_section(WRAPPER_SECTION));
+            return Err(ParseError::malformed(problem).in_section(WRAPPER_SECTION));
         }
         if file.out_of_reach == Some(OutOfReach::Optimizer) && !file.fatbins.is_empty() {
             // `-ffat-lto-objects` leaves the code in its place, too.
@@ -308,13 +308,13 @@ impl<'d> HostFile<'d> {
         let header = file_header(data)?;
         let available = data.len() as u64;
         if header.e_shoff(Le) == 0 {
-            return Err(malformed("it has no section table".to_owned()).at(SECTIONS_FIELD));
+            return Err(ParseError::malformed("it has no section table").at(SECTIONS_FIELD));
         }
         let (start, count) = (header.e_phoff(Le), u64::from(header.e_phnum(Le)));
         let size = u64::from(header.e_phentsize(Le));
         if count > 0 && size != size_of::<ProgramHeader64<Le>>() as u64 {
             let problem = format!("program headers have {size} bytes");
-            return Err(malformed(problem).at(SEGMENT_SIZE_FIELD));
+            return Err(ParseError::malformed(problem).at(SEGMENT_SIZE_FIELD));
         }
         let end = start.saturating_add(count * size);
         let truncated = |what, end| ParseError::truncated(what, end, data.len());
@@ -349,47 +349,44 @@ impl<'d> HostFile<'d> {
     ) -> Result<(), ParseError> {
         for (index, section) in sections.enumerate() {
             let name = sections.section_name(Le, section).map_err(|e| {
-                malformed(format!("section name: {e}")).in_section(&format!("#{}", index.0))
+                ParseError::malformed(format!("section name: {e}"))
+                    .in_section(&format!("#{}", index.0))
             })?;
-            let Some((name, role)) = Role::of(name) else {
-                continue;
-            };
-            let offset = section.sh_offset(Le);
-            let has_bytes = section.sh_type(Le) != SHT_NOBITS;
-            let bytes = || {
-                section.data(Le, data).map_err(|_| {
-                    let end = offset.saturating_add(section.sh_size(Le));
-                    let problem = ParseError::truncated("section data", end, data.len());
-                    problem.in_section(name).at(offset)
-                })
-            };
-            match role {
-                Role::OutOfReach(place) => self.out_of_reach = Some(place),
-                Role::Fatbins => {
-                    let is_object = self.kind == InputKind::HostObject;
-                    let is_empty = !has_bytes || section.sh_size(Le) == 0;
-                    if name == RELOCATABLE_SECTION && is_object && is_empty {
-                        let problem = malformed("it holds no fatbin".to_owned());
-                        return Err(problem.in_section(name).at(offset));
-                    }
-                    if has_bytes {
-                        self.fatbins.push(FatbinSection {
-                            name,
-                            offset,
-                            data: bytes()?,
-                        });
-                    }
+            if let Some(place) = OutOfReach::in_section(name) {
+                self.out_of_reach = Some(place);
+            } else if let Some((name, role)) = Role::of(name) {
+                let bytes = section_bytes(section, data).map_err(|e| e.in_section(name))?;
+                self.read_section(name, role, section.sh_offset(Le), bytes)
+                    .map_err(|e| e.in_section(name))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what a section says of device code. `objcopy --only-keep-debug` leaves sections without `bytes`.
+    fn read_section(
+        &mut self,
+        name: &'static str,
+        role: Role,
+        offset: u64,
+        bytes: Option<&'d [u8]>,
+    ) -> Result<(), ParseError> {
+        match role {
+            Role::Fatbins => {
+                let is_empty = bytes.is_none_or(<[u8]>::is_empty);
+                if name == RELOCATABLE_SECTION && self.kind == InputKind::HostObject && is_empty {
+                    return Err(ParseError::malformed("it holds no fatbin").at(offset));
                 }
-                Role::Wrappers => {
-                    self.has_wrappers = true;
-                    if has_bytes {
-                        self.wrappers.extend(wrapper_versions(bytes()?));
-                    }
-                }
-                // `objcopy --only-keep-debug` leaves a size without bytes.
-                Role::References(..) | Role::ModuleIds if !has_bytes => {}
-                Role::References(kind, scope) => {
-                    let bytes = bytes()?;
+                self.fatbins
+                    .extend(bytes.map(|data| FatbinSection { name, offset, data }));
+            }
+            Role::Wrappers => {
+                self.has_wrappers = true;
+                self.wrappers
+                    .extend(wrapper_versions(bytes.unwrap_or_default()));
+            }
+            Role::References(kind, scope) => {
+                if let Some(bytes) = bytes {
                     let is_list = bytes.len() > 1;
                     self.references.push(HostReferences {
                         kind,
@@ -397,19 +394,19 @@ impl<'d> HostFile<'d> {
                         offset,
                         is_list,
                         patterns: match is_list {
-                            true => strings(bytes).map_err(|e| e.in_section(name))?,
+                            true => strings(bytes)?,
                             false => Vec::new(),
                         },
                     });
                 }
-                Role::ModuleIds => {
-                    for id in strings(bytes()?).map_err(|e| e.in_section(name))? {
-                        self.module_ids.push(match id.strip_prefix("def ") {
-                            Some(id) => ModuleId::Linked(id),
-                            None => ModuleId::Module(id),
-                        });
-                    }
-                }
+            }
+            Role::ModuleIds => {
+                let ids = strings(bytes.unwrap_or_default())?.into_iter();
+                self.module_ids
+                    .extend(ids.map(|id| match id.strip_prefix("def ") {
+                        Some(id) => ModuleId::Linked(id),
+                        None => ModuleId::Module(id),
+                    }));
             }
         }
         Ok(())
@@ -420,7 +417,7 @@ impl<'d> HostFile<'d> {
         sections: &SectionTable<'d, FileHeader64<Le>>,
         data: &'d [u8],
     ) -> Result<(), ParseError> {
-        let place = |e: object::read::Error| malformed(format!("symbol table: {e}"));
+        let place = |e: object::read::Error| ParseError::malformed(format!("symbol table: {e}"));
         let mut symbols = sections.symbols(Le, data, SHT_SYMTAB).map_err(place)?;
         if symbols.is_empty() {
             symbols = sections.symbols(Le, data, SHT_DYNSYM).map_err(place)?;
@@ -443,12 +440,11 @@ impl<'d> HostFile<'d> {
 
 fn file_header(data: &[u8]) -> Result<&FileHeader64<Le>, ParseError> {
     if data.get(4..6) != Some(&[2, 1]) {
-        return Err(malformed(
-            "not a 64-bit little-endian host file; CUDA code is only found in those".to_owned(),
-        )
-        .at(4));
+        let problem = "not a 64-bit little-endian host file; CUDA code is only found in those";
+        return Err(ParseError::malformed(problem).at(4));
     }
-    FileHeader64::<Le>::parse(data).map_err(|e| malformed(format!("file header: {e}")).at(0))
+    FileHeader64::<Le>::parse(data)
+        .map_err(|e| ParseError::malformed(format!("file header: {e}")).at(0))
 }
 
 fn section_table<'d>(
@@ -456,9 +452,25 @@ fn section_table<'d>(
     data: &'d [u8],
 ) -> Result<SectionTable<'d, FileHeader64<Le>>, ParseError> {
     check_section_table(header, data)?;
-    header
-        .sections(Le, data)
-        .map_err(|e| malformed(format!("section table: {e}")).at(header.e_shoff.get(Le)))
+    header.sections(Le, data).map_err(|e| {
+        ParseError::malformed(format!("section table: {e}")).at(header.e_shoff.get(Le))
+    })
+}
+
+/// The bytes of a section, if it has any.
+fn section_bytes<'d>(
+    section: &SectionHeader64<Le>,
+    data: &'d [u8],
+) -> Result<Option<&'d [u8]>, ParseError> {
+    if section.sh_type(Le) == SHT_NOBITS {
+        return Ok(None);
+    }
+    let bytes = section.data(Le, data).map_err(|_| {
+        let offset = section.sh_offset(Le);
+        let end = offset.saturating_add(section.sh_size(Le));
+        ParseError::truncated("section data", end, data.len()).at(offset)
+    });
+    bytes.map(Some)
 }
 
 /// Offset of `e_shoff`.
@@ -473,7 +485,7 @@ fn strings(data: &[u8]) -> Result<Vec<&str>, ParseError> {
     let mut strings = Vec::new();
     for bytes in data.split(|b| *b == 0) {
         let string = std::str::from_utf8(bytes)
-            .map_err(|_| malformed("not a text in UTF-8".to_owned()).at(offset))?;
+            .map_err(|_| ParseError::malformed("not a text in UTF-8").at(offset))?;
         if !string.is_empty() {
             strings.push(string);
         }
@@ -485,15 +497,7 @@ fn strings(data: &[u8]) -> Result<Vec<&str>, ParseError> {
 /// Only the versions are read: the pointers are filled in by the host linker.
 fn wrapper_versions(data: &[u8]) -> impl Iterator<Item = u32> + '_ {
     data.chunks_exact(WRAPPER_SIZE).filter_map(|wrapper| {
-        let number = |at: usize| {
-            let mut bytes = [0; 4];
-            bytes.copy_from_slice(&wrapper[at..at + 4]);
-            u32::from_le_bytes(bytes)
-        };
-        (number(0) == WRAPPER_MAGIC).then(|| number(4))
+        let (&[magic, version], _) = wrapper.as_chunks().0.split_first_chunk()?;
+        (u32::from_le_bytes(magic) == WRAPPER_MAGIC).then_some(u32::from_le_bytes(version))
     })
-}
-
-fn malformed(problem: String) -> ParseError {
-    ParseError::malformed(problem)
 }
