@@ -206,6 +206,15 @@ impl<'n> Demangler<'n> {
         (self.recorded <= MAX_RECORDED).then_some(())
     }
 
+    /// What was there before, or has a letter of its own: `S` and what tells which.
+    fn known(&mut self) -> Option<Substitution> {
+        self.expect("S")?;
+        match self.abbreviation() {
+            Some(prefix) => Some(Substitution::Prefix(prefix)),
+            None => self.substitution(),
+        }
+    }
+
     /// What stands behind the `S` of a substitution without a name of its
     /// own.
     fn substitution(&mut self) -> Option<Substitution> {

@@ -65,6 +65,18 @@ const COMPANIONS: &[(&str, &str)] = &[
     ("TW", "Thread-local wrapper routine for "),
 ];
 
+/// Constructors, and what is said of them behind their parameters.
+const CONSTRUCTORS: &[(&str, &str)] = &[
+    ("C1", ""),
+    ("C2", " [subobject]"),
+    ("C3", " [allocating]"),
+    ("CI1", " [complete inheriting]"),
+    ("CI2", " [base inheriting]"),
+];
+
+/// Destructors likewise.
+const DESTRUCTORS: &[(&str, &str)] = &[("D0", " [deleting]"), ("D1", ""), ("D2", " [subobject]")];
+
 impl<'n> Demangler<'n> {
     /// What a whole mangled name stands for.
     pub(super) fn encoding(&mut self, parts: Parts) -> Option<String> {
@@ -162,11 +174,7 @@ impl<'n> Demangler<'n> {
 
     /// An instance of a function template that was there before: what a lambda in it stands in.
     fn known_template(&mut self) -> Option<Name> {
-        self.expect("S")?;
-        let mut prefix = match self.abbreviation() {
-            Some(prefix) => prefix,
-            None => self.substitution()?.into_prefix(),
-        };
+        let mut prefix = self.known()?.into_prefix();
         self.add_arguments(&mut prefix)?;
         Some(Name::from(prefix))
     }
@@ -181,58 +189,18 @@ impl<'n> Demangler<'n> {
     /// A name in a namespace or class: `N`, its parts, `E`.
     fn nested_name(&mut self) -> Option<Name> {
         self.expect("N")?;
-        let mut trailer = String::new();
-        let qualifiers = self.qualifiers();
-        if !qualifiers.is_empty() {
-            trailer = format!(" {}", qualifiers.trim_end());
-        }
-        if self.eat("R") {
-            trailer.push_str(" &");
-        } else if self.eat("O") {
-            trailer.push_str(" &&");
-        }
+        let trailer = self.object_qualifiers();
         let mut name: Option<Name> = None;
         let mut is_recorded = false;
         while !self.eat("E") {
-            is_recorded = true;
-            let next = match (self.peek()?, &mut name) {
-                ('S', None) => {
-                    is_recorded = false;
-                    if self.eat("St") {
-                        Name::from(Prefix::new("std"))
-                    } else {
-                        self.expect("S")?;
-                        let prefix = match self.abbreviation() {
-                            Some(prefix) => prefix,
-                            None => self.substitution()?.into_prefix(),
-                        };
-                        Name::from(prefix)
-                    }
-                }
-                ('T', scope) => {
-                    let text = self.template_parameter()?;
-                    Name::from(Prefix::of_type(scope.as_ref(), text)?)
-                }
-                ('D', scope) if self.rest.starts_with("DT") || self.rest.starts_with("Dt") => {
-                    // The type records itself; so does the prefix.
-                    let text = self.type_text()?;
-                    Name::from(Prefix::of_type(scope.as_ref(), text)?)
-                }
-                ('I', Some(template)) => {
-                    self.add_arguments(&mut template.prefix)?;
-                    self.record(Substitution::Prefix(template.prefix.clone()))?;
-                    continue;
-                }
-                // The variable that a lambda initialises.
-                ('M', Some(_)) => {
-                    self.expect("M")?;
-                    continue;
-                }
-                (_, scope) => {
-                    let scope = scope.as_ref().map(|name| &name.prefix);
-                    self.unqualified_name(scope)?
-                }
-            };
+            // The variable that a lambda initialises.
+            if name.is_some() && self.eat("M") {
+                is_recorded = true;
+                continue;
+            }
+            // What comes first and was there before has been recorded then.
+            is_recorded = name.is_some() || self.peek()? != 'S';
+            let next = self.nested_part(name)?;
             if is_recorded {
                 self.record(Substitution::Prefix(next.prefix.clone()))?;
             }
@@ -245,6 +213,43 @@ impl<'n> Demangler<'n> {
         let mut name = name?;
         name.trailer.insert_str(0, &trailer);
         Some(name)
+    }
+
+    /// What a member function asks of its object, as it stands behind the parameters: ` const &`.
+    fn object_qualifiers(&mut self) -> String {
+        let mut text = String::new();
+        let qualifiers = self.qualifiers();
+        if !qualifiers.is_empty() {
+            text = format!(" {}", qualifiers.trim_end());
+        }
+        if self.eat("R") {
+            text.push_str(" &");
+        } else if self.eat("O") {
+            text.push_str(" &&");
+        }
+        text
+    }
+
+    /// A nested name up to its next part; `scope` is what comes before that.
+    fn nested_part(&mut self, scope: Option<Name>) -> Option<Name> {
+        match (self.peek()?, scope) {
+            ('S', None) if self.eat("St") => Some(Name::from(Prefix::new("std"))),
+            ('S', None) => Some(Name::from(self.known()?.into_prefix())),
+            ('I', Some(mut template)) => {
+                self.add_arguments(&mut template.prefix)?;
+                Some(template)
+            }
+            ('T', scope) => {
+                let text = self.template_parameter()?;
+                Some(Name::from(Prefix::of_type(scope.as_ref(), text)?))
+            }
+            // The type records itself; so does the prefix.
+            ('D', scope) if self.rest.starts_with("DT") || self.rest.starts_with("Dt") => {
+                let text = self.type_text()?;
+                Some(Name::from(Prefix::of_type(scope.as_ref(), text)?))
+            }
+            (_, scope) => self.unqualified_name(scope.as_ref().map(|name| &name.prefix)),
+        }
     }
 
     /// The class whose constructor is inherited. One that is in no other class and in no namespace but `std` has no
@@ -315,7 +320,7 @@ impl<'n> Demangler<'n> {
 
     /// The last part of a name, put behind its scope.
     fn unqualified_name(&mut self, scope: Option<&Prefix>) -> Option<Name> {
-        let mut trailer = String::new();
+        let mut trailer = "";
         let mut is_special = false;
         let mut last = match self.peek()? {
             '0'..='9' => match self.source_name()? {
@@ -326,31 +331,19 @@ impl<'n> Demangler<'n> {
             },
             'C' => {
                 is_special = true;
-                let class = scope
-                    .map(|scope| &scope.last)
-                    .filter(|name| !name.is_empty())?;
-                let kinds = [
-                    ("C1", ""),
-                    ("C2", " [subobject]"),
-                    ("C3", " [allocating]"),
-                    ("CI1", " [complete inheriting]"),
-                    ("CI2", " [base inheriting]"),
-                ];
-                let (code, text) = kinds.iter().find(|(code, _)| self.eat(code))?;
-                trailer.push_str(text);
-                match code.len() {
-                    3 => self.inherited()?,
-                    _ => class.clone(),
+                let class = class_of(scope)?;
+                let (code, text) = CONSTRUCTORS.iter().find(|(code, _)| self.eat(code))?;
+                trailer = text;
+                match code.starts_with("CI") {
+                    true => self.inherited()?,
+                    false => class.to_owned(),
                 }
             }
             'D' => {
                 is_special = true;
-                let class = scope
-                    .map(|scope| &scope.last)
-                    .filter(|name| !name.is_empty())?;
-                let kinds = [("D0", " [deleting]"), ("D1", ""), ("D2", " [subobject]")];
-                let (_, text) = kinds.iter().find(|(code, _)| self.eat(code))?;
-                trailer.push_str(text);
+                let class = class_of(scope)?;
+                let (_, text) = DESTRUCTORS.iter().find(|(code, _)| self.eat(code))?;
+                trailer = text;
                 format!("~{class}")
             }
             'U' => self.unnamed()?,
@@ -365,19 +358,9 @@ impl<'n> Demangler<'n> {
             let tag = self.source_name()?;
             last = format!("{last}[abi:{tag}]");
         }
-        let text = match scope {
-            Some(scope) if last.is_empty() => scope.text.clone(),
-            Some(scope) if !scope.text.is_empty() => format!("{}::{last}", scope.text),
-            Some(_) | None => last.clone(),
-        };
-        let prefix = Prefix {
-            text: bounded(text)?,
-            last,
-            is_instance: false,
-        };
         Some(Name {
-            prefix,
-            trailer,
+            prefix: Prefix::within(scope, last)?,
+            trailer: trailer.to_owned(),
             is_special,
         })
     }
@@ -428,4 +411,10 @@ impl<'n> Demangler<'n> {
             }
         })
     }
+}
+
+/// What the constructors and destructors in a scope are called by.
+fn class_of(scope: Option<&Prefix>) -> Option<&str> {
+    let class = &*scope?.last;
+    (!class.is_empty()).then_some(class)
 }

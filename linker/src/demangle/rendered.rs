@@ -49,6 +49,20 @@ impl Prefix {
         }
     }
 
+    /// The name `last` in a scope; an empty one is the scope itself.
+    pub(super) fn within(scope: Option<&Self>, last: String) -> Option<Self> {
+        let text = match scope {
+            Some(scope) if last.is_empty() => scope.text.clone(),
+            Some(scope) if !scope.text.is_empty() => format!("{}::{last}", scope.text),
+            Some(_) | None => last.clone(),
+        };
+        Some(Self {
+            text: bounded(text)?,
+            last,
+            is_instance: false,
+        })
+    }
+
     /// A type that has no name, and so no constructors.
     pub(super) fn of_type(scope: Option<&Name>, text: String) -> Option<Self> {
         let text = match scope {

@@ -64,39 +64,12 @@ impl Demangler<'_> {
             'R' => self.pointer("&"),
             'O' => self.pointer("&&"),
             'r' | 'V' | 'K' => self.qualified(),
-            'U' => {
-                self.expect("U")?;
-                let name = self.source_name()?;
-                if name == "__vector" {
-                    let element = self.type_()?;
-                    let left = format!("__attribute__((vector_size(?))) {}", element.left);
-                    Some(Rendered { left, ..element })
-                } else {
-                    Some(self.type_()?.vendor_qualified(name))
-                }
-            }
+            'U' => self.vendor_qualified(),
             'A' => self.array(),
             'F' => self.function(""),
             'M' => self.member_pointer(),
-            'C' => {
-                self.expect("C")?;
-                let text = format!("_Complex {} ", self.type_text()?);
-                let shape = Shape::Pointer;
-                Some(Rendered {
-                    shape,
-                    ..Rendered::specifier(text).without_blank()
-                })
-            }
-            'T' => {
-                let parameter = self.template_parameter()?;
-                if self.peek() == Some('I') {
-                    self.record(Substitution::Type(Rendered::specifier(parameter.clone())))?;
-                    let arguments = self.template_arguments()?;
-                    Some(Rendered::specifier(format!("{parameter}{arguments}")))
-                } else {
-                    Some(Rendered::specifier(parameter))
-                }
-            }
+            'C' => self.complex(),
+            'T' => self.parameter_type(),
             'D' => self.extended_type(),
             'u' => {
                 self.expect("u")?;
@@ -110,12 +83,7 @@ impl Demangler<'_> {
 
     /// A type that was there before, or a template that was.
     fn substituted_type(&mut self) -> Option<Rendered> {
-        self.expect("S")?;
-        let known = match self.abbreviation() {
-            Some(prefix) => Substitution::Prefix(prefix),
-            None => self.substitution()?,
-        };
-        let known = known.into_type();
+        let known = self.known()?.into_type();
         if self.peek() != Some('I') {
             return Some(known);
         }
@@ -164,6 +132,39 @@ impl Demangler<'_> {
     fn qualified(&mut self) -> Option<Rendered> {
         let qualifiers = self.qualifiers();
         Some(self.type_()?.qualified(&qualifiers))
+    }
+
+    fn vendor_qualified(&mut self) -> Option<Rendered> {
+        self.expect("U")?;
+        let name = self.source_name()?;
+        let rendered = self.type_()?;
+        Some(match name {
+            "__vector" => Rendered {
+                left: format!("__attribute__((vector_size(?))) {}", rendered.left),
+                ..rendered
+            },
+            _ => rendered.vendor_qualified(name),
+        })
+    }
+
+    fn complex(&mut self) -> Option<Rendered> {
+        self.expect("C")?;
+        let text = format!("_Complex {} ", self.type_text()?);
+        Some(Rendered {
+            shape: Shape::Pointer,
+            ..Rendered::specifier(text).without_blank()
+        })
+    }
+
+    /// A template parameter, which may be a template itself.
+    fn parameter_type(&mut self) -> Option<Rendered> {
+        let parameter = Rendered::specifier(self.template_parameter()?);
+        if self.peek() != Some('I') {
+            return Some(parameter);
+        }
+        self.record(Substitution::Type(parameter.clone()))?;
+        let arguments = self.template_arguments()?;
+        Some(Rendered::specifier(parameter.left + &arguments))
     }
 
     fn array(&mut self) -> Option<Rendered> {
