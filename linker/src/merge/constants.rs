@@ -120,8 +120,7 @@ impl<'d> Merger<'d, '_> {
             return Ok(());
         }
         let problem = "names of constants of definitions that lost cut into each other";
-        let problem = ParseError::malformed(problem.to_owned());
-        Err(problem
+        Err(ParseError::malformed(problem)
             .as_nvlink(NvlinkError::WideOverlap)
             .of_symbol(symbol.name))
     }
@@ -303,10 +302,10 @@ impl<'d> Merger<'d, '_> {
         if !may_clash || !overlaps() && self.overlaps_replaced(current, name) != Some(true) {
             return Ok(());
         }
-        let problem = "another definition of the function has other constants".to_owned();
-        let problem = ParseError::malformed(problem);
-        let problem = problem.as_nvlink(NvlinkError::DifferentOverlap);
-        Err(problem.of_symbol(name.name))
+        let problem = "another definition of the function has other constants";
+        Err(ParseError::malformed(problem)
+            .as_nvlink(NvlinkError::DifferentOverlap)
+            .of_symbol(name.name))
     }
 
     /// Whether the constants in whose section a name leads are to stand where definitions that were

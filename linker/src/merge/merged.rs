@@ -186,9 +186,8 @@ impl<'d> Merged<'d> {
             false => self.lost_common(|symbol| symbol.value == UNALLOCATED),
         };
         lost.map_or(Ok(()), |symbol| {
-            let problem = "a weak definition took its place".to_owned();
-            let problem = ParseError::malformed(problem);
-            Err(problem
+            let problem = "a weak definition took its place";
+            Err(ParseError::malformed(problem)
                 .as_nvlink(NvlinkError::UnallocatedSymbol)
                 .of_symbol(symbol.name))
         })

@@ -407,7 +407,6 @@ fn check_sizes(
         // nvlink crashes on these (case `section_types`).
         if section.kind == SectionType::CUDA_METADATA {
             let problem = "sections of metadata cannot be linked; compile without them";
-            let problem = problem.to_owned();
             return Err(ParseError::malformed(problem).in_section(section.name));
         }
     }
