@@ -275,57 +275,90 @@ impl CallGraph {
     }
 }
 
-/// Tarjan's strongly connected components with an explicit stack: call chains
-/// can be deeper than ours.
+/// The component of each node, and the members of each component.
 fn condense(successors: &Lists) -> (Vec<u32>, Lists) {
-    const UNSEEN: u32 = u32::MAX;
-    let mut order = vec![UNSEEN; successors.len()];
-    let mut low = vec![0u32; successors.len()];
-    let mut component = vec![UNSEEN; successors.len()];
-    let mut components = Lists::default();
-    let mut open = Vec::new();
-    let mut work: Vec<(u32, usize)> = Vec::new();
-    let mut next_order = 0;
+    let mut search = Search {
+        successors,
+        order: vec![UNSEEN; successors.len()],
+        low: vec![0; successors.len()],
+        component: vec![UNSEEN; successors.len()],
+        components: Lists::default(),
+        open: Vec::new(),
+        path: Vec::new(),
+        seen: 0,
+    };
     for root in 0..successors.len() as u32 {
-        if order[root as usize] != UNSEEN {
-            continue;
+        if search.order[root as usize] == UNSEEN {
+            search.start_at(root);
         }
-        work.push((root, 0));
-        while let Some((node, edge)) = work.pop() {
-            let at = node as usize;
+    }
+    (search.component, search.components)
+}
+
+const UNSEEN: u32 = u32::MAX;
+
+/// Tarjan's search for strongly connected components, with an explicit stack: call chains
+/// can be deeper than ours.
+struct Search<'l> {
+    successors: &'l Lists,
+    /// How many nodes had been seen before each.
+    order: Vec<u32>,
+    /// The lowest such number of what is known to be in the component of each.
+    low: Vec<u32>,
+    component: Vec<u32>,
+    components: Lists,
+    /// Nodes that were seen and have no component yet.
+    open: Vec<u32>,
+    /// The way to the node at hand: nodes, and how many of their successors were looked at.
+    path: Vec<(u32, usize)>,
+    seen: u32,
+}
+
+impl Search<'_> {
+    fn start_at(&mut self, root: u32) {
+        self.path.push((root, 0));
+        while let Some((node, edge)) = self.path.pop() {
             if edge == 0 {
-                order[at] = next_order;
-                low[at] = next_order;
-                next_order += 1;
-                open.push(node);
+                self.order[node as usize] = self.seen;
+                self.low[node as usize] = self.seen;
+                self.seen += 1;
+                self.open.push(node);
             }
-            match successors[at].get(edge) {
+            match self.successors[node as usize].get(edge) {
                 Some(&next) => {
-                    work.push((node, edge + 1));
-                    let to = next as usize;
-                    if order[to] == UNSEEN {
-                        work.push((next, 0));
-                    } else if component[to] == UNSEEN {
-                        low[at] = low[at].min(order[to]);
-                    }
+                    self.path.push((node, edge + 1));
+                    self.look_at(next, node);
                 }
-                None => {
-                    if low[at] == order[at] {
-                        let start = open.iter().rposition(|&member| member == node);
-                        let members = open.drain(start.unwrap_or(0)..).rev();
-                        let number = components.len() as u32;
-                        components.push(members.inspect(|&member| {
-                            component[member as usize] = number;
-                        }));
-                    }
-                    if let Some(&(parent, _)) = work.last() {
-                        low[parent as usize] = low[parent as usize].min(low[at]);
-                    }
-                }
+                None => self.leave(node),
             }
         }
     }
-    (component, components)
+
+    /// Goes on with a successor of `node`, unless it was seen before.
+    fn look_at(&mut self, next: u32, node: u32) {
+        let (to, at) = (next as usize, node as usize);
+        if self.order[to] == UNSEEN {
+            self.path.push((next, 0));
+        } else if self.component[to] == UNSEEN {
+            self.low[at] = self.low[at].min(self.order[to]);
+        }
+    }
+
+    /// Goes back from a node, all of whose successors were looked at.
+    fn leave(&mut self, node: u32) {
+        let at = node as usize;
+        if self.low[at] == self.order[at] {
+            let start = self.open.iter().rposition(|&member| member == node);
+            let members = self.open.drain(start.unwrap_or(0)..).rev();
+            let number = self.components.len() as u32;
+            self.components
+                .push(members.inspect(|&member| self.component[member as usize] = number));
+        }
+        if let Some(&(parent, _)) = self.path.last() {
+            let parent = parent as usize;
+            self.low[parent] = self.low[parent].min(self.low[at]);
+        }
+    }
 }
 
 #[cfg(test)]
