@@ -294,6 +294,14 @@ impl<'a> DeviceLink<'a> {
     }
 }
 
+/// What is said where no processor is named, and the inputs name none to link for.
+const ONLY_PTX: &str = "the inputs have PTX and no machine code; compile them for a processor, too (nvcc -gencode \
+     arch=compute_90,code=sm_90; in CMake, 90 in CMAKE_CUDA_ARCHITECTURES instead of 90-virtual), or name one with --arch";
+const NO_DEVICE_CODE: &str = "no input has device code; name the objects and static libraries that were compiled with -rdc=true \
+     (what shared libraries hold is linked already), or a processor with --arch";
+const NO_MACHINE_CODE: &str = "no input has machine code that can be linked; compile with -rdc=true (nvcc -dc, clang \
+     -fgpu-rdc --no-offload-new-driver), or name a processor with --arch";
+
 /// A request, and what its links read.
 #[derive(Clone, Copy)]
 pub(crate) struct Job<'a> {
@@ -306,61 +314,31 @@ impl<'a> Job<'a> {
     /// Links for each of `targets`; without any, for all processors that the
     /// inputs have code for.
     fn link_each(self, targets: &[Sm], messages: &Messages) -> Linked {
-        let Self { request, files, .. } = self;
+        let survey = self.files.survey();
         let mut linked = Linked {
-            files: files.names(),
+            files: self.files.names(),
+            host: survey.host,
             ..Linked::default()
         };
-        let survey = files.survey();
-        linked.host = survey.host;
-        let mut targets = targets.to_vec();
         let are_chosen = !targets.is_empty();
-        if !are_chosen {
-            targets.extend(&survey.processors);
-            if request.inputs.link_time.is_some() {
-                targets.extend(&survey.intermediates);
-                targets.sort();
-            }
-        }
-        // Twice the same image would be of no use.
-        let mut known = HashSet::new();
-        targets.retain(|sm| known.insert(*sm));
+        let targets = match are_chosen {
+            true => targets.to_vec(),
+            false => self.targets_of(&survey),
+        };
         if targets.is_empty() {
             self.explain_nothing(&survey, &mut linked);
             return linked;
         }
-        let mut failed = false;
-        targets.retain(|&sm| {
-            let is_known = Sm::KNOWN.contains(&sm);
-            if !is_known {
-                failed = true;
-                linked.add(None, Diagnostic::unknown_processor(sm));
-            }
-            is_known
-        });
-        for sm in targets {
-            let report = &mut |diagnostic| {
-                let Some(diagnostic) = messages.wanted(diagnostic) else {
-                    return false;
-                };
-                let is_error = diagnostic.severity >= Severity::Error;
-                linked.add(Some(sm), diagnostic);
-                is_error
-            };
-            let one = self.link(&sm.into(), report, |product| product.into_bytes());
-            for module in one.modules.unwrap_or_default() {
-                // Code of other modules is linked like that of a library.
-                if let Module::Named(name) = module
-                    && !linked.modules.contains(&name)
-                {
-                    linked.modules.push(name);
-                }
-            }
-            linked.uses_device_runtime |= one.uses_device_runtime;
-            match one.output {
-                Some(data) => linked.images.push(Image { sm, data }),
-                None => failed = true,
-            }
+        // Twice the same image would be of no use.
+        let mut seen = HashSet::new();
+        let targets = targets.into_iter().filter(|sm| seen.insert(*sm));
+        let (known, unknown): (Vec<Sm>, Vec<Sm>) = targets.partition(|sm| Sm::KNOWN.contains(sm));
+        for &sm in &unknown {
+            linked.add(None, Diagnostic::unknown_processor(sm));
+        }
+        let mut failed = !unknown.is_empty();
+        for sm in known {
+            failed |= !self.link_into(&mut linked, sm, messages);
         }
         if failed {
             linked.images.clear();
@@ -369,6 +347,42 @@ impl<'a> Job<'a> {
             linked.leave_out_without_kernels();
         }
         linked
+    }
+
+    /// The processors to link for where nobody has chosen any.
+    fn targets_of(self, survey: &Survey) -> Vec<Sm> {
+        let mut targets: Vec<Sm> = survey.processors.iter().copied().collect();
+        if self.request.inputs.link_time.is_some() {
+            targets.extend(&survey.intermediates);
+            targets.sort();
+        }
+        targets
+    }
+
+    /// Links for one processor and adds what comes of it. Returns whether that is an image.
+    fn link_into(self, linked: &mut Linked, sm: Sm, messages: &Messages) -> bool {
+        let report = &mut |diagnostic| {
+            let Some(diagnostic) = messages.wanted(diagnostic) else {
+                return false;
+            };
+            let is_error = diagnostic.severity >= Severity::Error;
+            linked.add(Some(sm), diagnostic);
+            is_error
+        };
+        let one = self.link(&sm.into(), report, |product| product.into_bytes());
+        for module in one.modules.unwrap_or_default() {
+            // Code of other modules is linked like that of a library.
+            if let Module::Named(name) = module
+                && !linked.modules.contains(&name)
+            {
+                linked.modules.push(name);
+            }
+        }
+        linked.uses_device_runtime |= one.uses_device_runtime;
+        let image = one.output.map(|data| Image { sm, data });
+        let is_there = image.is_some();
+        linked.images.extend(image);
+        is_there
     }
 
     /// Says why there is no processor to link for.
@@ -406,24 +420,12 @@ impl<'a> Job<'a> {
             linked.add(None, problem);
         }
         let (code, text) = match survey.intermediates.is_empty() {
-            true if survey.has_ptx => (
-                "no-device-code",
-                "the inputs have PTX and no machine code; compile them for a processor, too (nvcc -gencode \
-                 arch=compute_90,code=sm_90; in CMake, 90 in CMAKE_CUDA_ARCHITECTURES instead of 90-virtual), or name one with --arch",
-            ),
+            true if survey.has_ptx => ("no-device-code", ONLY_PTX),
             true if linked_before.is_some() => {
                 ("no-device-code", "no input has device code to link")
             }
-            true if has_none => (
-                "no-device-code",
-                "no input has device code; name the objects and static libraries that were compiled with -rdc=true \
-                 (what shared libraries hold is linked already), or a processor with --arch",
-            ),
-            true => (
-                "no-device-code",
-                "no input has machine code that can be linked; compile with -rdc=true (nvcc -dc, clang \
-                 -fgpu-rdc --no-offload-new-driver), or name a processor with --arch",
-            ),
+            true if has_none => ("no-device-code", NO_DEVICE_CODE),
+            true => ("no-device-code", NO_MACHINE_CODE),
             false => (
                 "lto-input",
                 "the inputs have LTO-IR and no machine code; link them with -dlto",
@@ -466,48 +468,63 @@ impl<'a> Job<'a> {
         report: &mut dyn FnMut(Diagnostic) -> bool,
         take: impl FnOnce(Product<'_>) -> O,
     ) -> One<O> {
-        let Self { request, .. } = self;
         let (loaded, compilations) = self.load(processor, report);
-        let mut loaded = match loaded {
-            Ok(loaded) => loaded,
-            Err(exit) => {
-                return One {
-                    compilations,
-                    ..One::ended(exit)
-                };
-            }
+        let one = match loaded {
+            Err(exit) => One::ended(exit),
+            Ok(mut loaded) => match loaded.finished.take() {
+                Some(finished) => {
+                    let output = take(Product::Optimized(finished));
+                    self.without_link(loaded.modules, output)
+                }
+                None => self.link_loaded(loaded, processor, report, take),
+            },
         };
-        let link_time = request.inputs.link_time.as_ref();
-        let emits_ptx = link_time.is_some_and(|settings| settings.emit_ptx);
-        if let Some(finished) = loaded.finished.take() {
-            return One {
-                output: Some(take(Product::Optimized(finished))),
-                modules: Some(loaded.modules),
-                reports: Reports {
-                    call_graph: (request.settings.reports.call_graph && !emits_ptx)
-                        .then(|| EMPTY_DOT.to_owned()),
-                    ..Reports::default()
-                },
-                compilations,
-                ..One::ended(Exit::Success)
-            };
+        One {
+            compilations,
+            ..one
         }
-        let uses_device_runtime = loaded
-            .images
-            .iter()
-            .any(inputs::Image::is_of_system_library);
-        let options = request.options(processor, &loaded);
+    }
+
+    /// The result where link-time optimization has left nothing to be linked.
+    fn without_link<O>(self, modules: Vec<Module>, output: O) -> One<O> {
+        let Request { inputs, settings } = self.request;
+        let emits_ptx = inputs
+            .link_time
+            .as_ref()
+            .is_some_and(|settings| settings.emit_ptx);
+        let has_graph = settings.reports.call_graph && !emits_ptx;
+        One {
+            output: Some(output),
+            modules: Some(modules),
+            reports: Reports {
+                call_graph: has_graph.then(|| EMPTY_DOT.to_owned()),
+                ..Reports::default()
+            },
+            ..One::ended(Exit::Success)
+        }
+    }
+
+    fn link_loaded<O>(
+        self,
+        mut loaded: Loaded<'_>,
+        processor: &Processor,
+        report: &mut dyn FnMut(Diagnostic) -> bool,
+        take: impl FnOnce(Product<'_>) -> O,
+    ) -> One<O> {
+        let inputs = &self.request.inputs;
+        let mut images = loaded.images.iter();
+        let uses_device_runtime = images.any(inputs::Image::is_of_system_library);
+        let options = self.request.options(processor, &loaded);
         let outcome = crate::link_objects(
             inputs::objects(&mut loaded.images, options.keeping),
             &options,
             Diagnostics::default(),
             take,
         );
-        let settles = loaded.forgets_options;
         let lacks_something = outcome.diagnostics.has("undefined-reference");
-        let explainer = loaded.explainer(&request.inputs, processor, self.environment);
+        let explainer = loaded.explainer(inputs, processor, self.environment);
         let failed = report_all(&outcome.diagnostics, &mut |mut diagnostic| {
-            diagnostic.is_settled |= settles;
+            diagnostic.is_settled |= loaded.forgets_options;
             let diagnostic = diagnostic.with_inputs_lacking(&loaded.lacking, &processor.name);
             report(explainer.explained(diagnostic))
         });
@@ -516,18 +533,17 @@ impl<'a> Job<'a> {
             exit => exit,
         };
         let Outcome { image, reports, .. } = outcome;
-        if image.is_none() && lacks_something && request.inputs.behaviour == Behaviour::Own {
+        if image.is_none() && lacks_something && inputs.behaviour == Behaviour::Own {
             for hint in loaded.hints {
                 report(hint);
             }
         }
         One {
-            exit,
             output: image.filter(|_| exit == Exit::Success),
             modules: Some(loaded.modules),
             uses_device_runtime,
             reports,
-            compilations,
+            ..One::ended(exit)
         }
     }
 }
