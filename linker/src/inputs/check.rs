@@ -80,41 +80,10 @@ pub(super) fn check<'d>(
     behaviour: Behaviour,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<Verdict<'d>, Diagnostic> {
-    let Candidate {
-        name,
-        data,
-        is_file,
-    } = candidate;
+    let Candidate { name, is_file, .. } = candidate;
     let target = processor.sm;
-    if !data.starts_with(b"\x7fELF") {
-        let problem = Diagnostic::fatal("not-a-cubin", "cubin not an elf?").of_input(name);
-        return Err(problem.with_detail(match first_line(data) {
-            Some(line) => format!("'{name}' is a text that begins with '{line}'"),
-            None => format!("in '{name}'"),
-        }));
-    }
-    if data.get(18..20) != Some(&EM_CUDA.to_le_bytes()) {
-        let text = "cubin not a device elf?";
-        return Err(fatal("not-a-cubin", name, text));
-    }
-    let file = match File::parse(data) {
-        Ok(file) => file,
-        // Up to sm_90, nvlink takes a file that is cut off for nothing, and reads on in one with other damage (case
-        // `damaged_tables`).
-        Err(error)
-            if behaviour == Behaviour::Nvlink
-                && !target.has_mercury()
-                && is_cut_off(&error.problem) =>
-        {
-            return Ok(Verdict::Skip("it is damaged"));
-        }
-        Err(error) if behaviour == Behaviour::Nvlink => {
-            return Err(Diagnostic::bad_input(
-                &error.in_input(name),
-                Keeping::AsNvlink,
-            ));
-        }
-        Err(error) => return Err(damaged(name, error)),
+    let Some(file) = parse(candidate, target, behaviour)? else {
+        return Ok(Verdict::Skip("it is damaged"));
     };
     if file.header.kind == ObjectKind::EXECUTABLE {
         return Ok(Verdict::Skip(
@@ -131,14 +100,8 @@ pub(super) fn check<'d>(
     let toolkit = check_toolkit(name, &file, behaviour)?;
     warnings.extend(toolkit.and_then(|toolkit| not_compared(name, toolkit)));
     let is_older = toolkit.is_none_or(|toolkit| toolkit < Toolkit::FOLLOWED);
-    // Case `symbol_types`.
-    let is_odd = |symbol: &&Symbol<'_>| symbol.binding.0 > Binding::WEAK.0;
-    if target.has_mercury()
-        && let Some(symbol) = file.symbols.iter().find(is_odd)
-    {
-        let (binding, symbol) = (symbol.binding.0, symbol.name);
-        let detail = format!("{binding} is no binding of a symbol, as {symbol} has it");
-        return Err(not_finalized(name, &detail));
+    if target.has_mercury() {
+        check_bindings(name, &file)?;
     }
     match file.header.kind {
         ObjectKind::EXTENDED_WHOLE_PROGRAM if is_older => Err(old_whole_program(name)),
@@ -149,6 +112,50 @@ pub(super) fn check<'d>(
         _ if behaviour == Behaviour::Nvlink && !target.has_mercury() => Ok(Verdict::Link(file)),
         ObjectKind(kind) => {
             let detail = format!("{kind} is no type of a device object");
+            Err(not_finalized(name, &detail))
+        }
+    }
+}
+
+/// Reads a device object. `None` for one that nvlink takes for nothing: up to sm_90, it does so with a file that is cut off,
+/// and reads on in one with other damage (case `damaged_tables`).
+fn parse<'d>(
+    candidate: Candidate<'_, 'd>,
+    target: Sm,
+    behaviour: Behaviour,
+) -> Result<Option<File<'d>>, Diagnostic> {
+    let Candidate { name, data, .. } = candidate;
+    if !data.starts_with(b"\x7fELF") {
+        let problem = Diagnostic::fatal("not-a-cubin", "cubin not an elf?").of_input(name);
+        return Err(problem.with_detail(match first_line(data) {
+            Some(line) => format!("'{name}' is a text that begins with '{line}'"),
+            None => format!("in '{name}'"),
+        }));
+    }
+    if data.get(18..20) != Some(&EM_CUDA.to_le_bytes()) {
+        let text = "cubin not a device elf?";
+        return Err(fatal("not-a-cubin", name, text));
+    }
+    File::parse(data)
+        .map(Some)
+        .or_else(|error| match behaviour {
+            Behaviour::Nvlink if !target.has_mercury() && is_cut_off(&error.problem) => Ok(None),
+            Behaviour::Nvlink => Err(Diagnostic::bad_input(
+                &error.in_input(name),
+                Keeping::AsNvlink,
+            )),
+            Behaviour::Own => Err(damaged(name, error)),
+        })
+}
+
+/// Refuses symbols whose binding is none (case `symbol_types`).
+fn check_bindings(name: &str, file: &File<'_>) -> Result<(), Diagnostic> {
+    let is_odd = |symbol: &&Symbol<'_>| symbol.binding.0 > Binding::WEAK.0;
+    match file.symbols.iter().find(is_odd) {
+        None => Ok(()),
+        Some(symbol) => {
+            let (binding, symbol) = (symbol.binding.0, symbol.name);
+            let detail = format!("{binding} is no binding of a symbol, as {symbol} has it");
             Err(not_finalized(name, &detail))
         }
     }
@@ -285,17 +292,14 @@ fn check_toolkit(
     file: &File<'_>,
     behaviour: Behaviour,
 ) -> Result<Option<Toolkit>, Diagnostic> {
+    let processor = file.header.processor();
+    let is_hopper = processor.is_hopper_or_newer() && !processor.has_mercury();
     let is_too_old = match file.header.abi() {
         // Only from sm_90 on it matters.
-        Abi::V7 => {
-            file.header.processor().is_hopper_or_newer()
-                && file.header.version < Toolkit::OLDEST.0.into()
-        }
+        Abi::V7 => processor.is_hopper_or_newer() && file.header.version < Toolkit::OLDEST.0.into(),
         // Of other processors, `-r` of many objects with debug information writes this, too (case `debug_many_texts`).
         Abi::V8 => {
-            let needs_today = file.header.processor().is_hopper_or_newer()
-                && !file.header.processor().has_mercury();
-            needs_today
+            is_hopper
                 && match behaviour {
                     Behaviour::Nvlink => lost_device_note(file).is_some(),
                     Behaviour::Own => FileFlags::decode(file.header.flags).device_note == 0,
@@ -306,7 +310,7 @@ fn check_toolkit(
         return Err(older_toolkit(name));
     }
     // Objects of today say 1 there, and from sm_100 on nvlink looks all the same (case `abi_mismatch`).
-    let is_told = file.header.abi() == Abi::V7 || file.header.processor().has_mercury();
+    let is_told = file.header.abi() == Abi::V7 || processor.has_mercury();
     if is_told && file.header.version > Toolkit::FOLLOWED.0.into() {
         return Err(newer_toolkit(name, file.header.version as i32));
     }
@@ -322,10 +326,8 @@ fn check_toolkit(
         };
         let notes = notes.map_err(|error| damaged(name, error))?;
         for note in notes {
-            let processor = file.header.processor();
-            let matters = processor.is_hopper_or_newer() && !processor.has_mercury();
             let toolkit = note.toolkit().map(Toolkit);
-            if matters && toolkit.is_none_or(|made| made < Toolkit::OLDEST) {
+            if is_hopper && toolkit.is_none_or(|made| made < Toolkit::OLDEST) {
                 return Err(older_toolkit(name));
             }
             known = toolkit.or(known);
