@@ -57,17 +57,7 @@ pub(super) fn list_shared<'d>(
         layout.offset.insert(symbol, value);
         layout.listed.insert(symbol, listed(section, value));
     }
-    for (&section, variables) in &members {
-        let section = &mut merged.sections[section];
-        let content = &mut section.content;
-        for &variable in variables {
-            let symbol = &merged.symbols[variable];
-            // Nothing has an offset here, so that gaps are nobody's.
-            content.size += symbol.size;
-            content.align = content.align.max(symbol.value);
-        }
-        section.keep_empty &= content.size == 0;
-    }
+    hold_members(merged, &members);
     if let Some(module) = module {
         let content = &mut merged.sections[module].content;
         let seconds = merged.second_aligns.values().copied();
@@ -88,6 +78,21 @@ pub(super) fn list_shared<'d>(
         }
     }
     layout
+}
+
+/// Makes sections as large as all their variables together, and aligned as the strictest of them.
+fn hold_members(merged: &mut Merged<'_>, members: &FxHashMap<SectionId, Vec<SymbolId>>) {
+    for (&section, variables) in members {
+        let section = &mut merged.sections[section];
+        let content = &mut section.content;
+        for &variable in variables {
+            let symbol = &merged.symbols[variable];
+            // Nothing has an offset here, so that gaps are nobody's.
+            content.size += symbol.size;
+            content.align = content.align.max(symbol.value);
+        }
+        section.keep_empty &= content.size == 0;
+    }
 }
 
 fn listed(section: SectionId, value: u64) -> Listed {
@@ -118,44 +123,8 @@ fn fill_dynamic<'d>(
         let content = &mut merged.sections[module].content;
         content.align = content.align.max(start);
     }
-    // What whole programs alone have there is for none of the kernels (case `whole_program_dynamic`).
-    let module_align = merged.module_shared;
-    let module_align = module_align.map_or(1, |module| merged.sections[module].content.align);
-    let kernels = kernels_by_relocations(merged);
-    let first = merged.first_shared();
-    let mut starts = Starts::new(kernels.len());
-    for (index, kernel) in kernels.into_iter().enumerate() {
-        let Some(code) = pruned.merged.functions[kernel].text else {
-            continue;
-        };
-        if let Some(shared) = pruned.merged.functions[kernel].shared {
-            let content = &mut pruned.merged.sections[shared].content;
-            content.align = content.align.max(module_align);
-        }
-        let named = pruned.merged.sections[code].relocations.iter();
-        let used = named.map(|r| r.symbol).filter(|s| dynamic.contains(s));
-        let used: Vec<SymbolId> = used.collect();
-        if used.is_empty() {
-            continue;
-        }
-        let instance = match debug {
-            DebugLevel::Symbols => None,
-            DebugLevel::None | DebugLevel::Code => Some(add_instance(pruned)),
-        };
-        let shared = shared_section(pruned, arena, kernel, code);
-        let content = &mut pruned.merged.sections[shared].content;
-        content.align = content.align.max(DYNAMIC_ALIGN);
-        content.size = content.size.max(first).next_multiple_of(DYNAMIC_ALIGN);
-        match instance {
-            None => starts.add(index, shared, used),
-            Some(instance) => {
-                pruned.merged.symbols[instance].value = content.size;
-                point_at(instance, &dynamic, &mut pruned.merged.sections[code]);
-            }
-        }
-    }
+    let starts = start_in_kernels(pruned, arena, &dynamic, debug);
     let merged = &mut pruned.merged;
-    let starts = starts.agree(merged);
     if let Some(module) = module {
         for &symbol in &dynamic {
             let row = &merged.symbols[symbol];
@@ -172,6 +141,66 @@ fn fill_dynamic<'d>(
     if !dynamic.is_empty() || shared.any(|&symbol| merged.is_overlooked(symbol)) {
         keep_for_alignment(merged, module);
     }
+}
+
+/// Lets dynamic shared memory start in each kernel that uses it. Returns where each variable starts, for debuggers.
+fn start_in_kernels<'d>(
+    pruned: &mut Pruned<'d>,
+    arena: &'d Arena,
+    dynamic: &FxHashSet<SymbolId>,
+    debug: DebugLevel,
+) -> FxHashMap<SymbolId, u64> {
+    let merged = &pruned.merged;
+    // What whole programs alone have there is for none of the kernels (case `whole_program_dynamic`).
+    let module_align = merged.module_shared;
+    let module_align = module_align.map_or(1, |module| merged.sections[module].content.align);
+    let kernels = kernels_by_relocations(merged);
+    let mut starts = Starts::new(kernels.len());
+    for (index, kernel) in kernels.into_iter().enumerate() {
+        let Some(code) = pruned.merged.functions[kernel].text else {
+            continue;
+        };
+        if let Some(shared) = pruned.merged.functions[kernel].shared {
+            let content = &mut pruned.merged.sections[shared].content;
+            content.align = content.align.max(module_align);
+        }
+        let named = pruned.merged.sections[code].relocations.iter();
+        let used = named.map(|r| r.symbol).filter(|s| dynamic.contains(s));
+        let used: Vec<SymbolId> = used.collect();
+        if used.is_empty() {
+            continue;
+        }
+        match debug {
+            DebugLevel::Symbols => {
+                let shared = end_before_dynamic(pruned, arena, kernel, code);
+                starts.add(index, shared, used);
+            }
+            DebugLevel::None | DebugLevel::Code => {
+                // Before the section, which may be made here.
+                let instance = add_instance(pruned);
+                let shared = end_before_dynamic(pruned, arena, kernel, code);
+                let start = pruned.merged.sections[shared].content.size;
+                pruned.merged.symbols[instance].value = start;
+                point_at(instance, dynamic, &mut pruned.merged.sections[code]);
+            }
+        }
+    }
+    starts.agree(&mut pruned.merged)
+}
+
+/// Lets the shared memory of a kernel end where dynamic shared memory may start. Returns its section.
+fn end_before_dynamic<'d>(
+    pruned: &mut Pruned<'d>,
+    arena: &'d Arena,
+    kernel: FunctionId,
+    code: SectionId,
+) -> SectionId {
+    let first = pruned.merged.first_shared();
+    let shared = shared_section(pruned, arena, kernel, code);
+    let content = &mut pruned.merged.sections[shared].content;
+    content.align = content.align.max(DYNAMIC_ALIGN);
+    content.size = content.size.max(first).next_multiple_of(DYNAMIC_ALIGN);
+    shared
 }
 
 /// Points all relocations of code against dynamic shared memory at one symbol.

@@ -127,18 +127,7 @@ pub(super) fn layout<'d>(
             raise_alignment(pruned, kernel, common.align);
         }
     }
-    for &symbol in &users.dynamic {
-        let row = &pruned.merged.symbols[symbol];
-        let align = pruned
-            .merged
-            .dynamic_align(row)
-            .unwrap_or(0)
-            .max(DYNAMIC_ALIGN);
-        for kernel in users.seen_by.kernels(users.functions_of(symbol)).iter() {
-            let view = &mut views[users.home(kernel)];
-            view.dynamic = view.dynamic.max(Some(align));
-        }
-    }
+    see_dynamic(&pruned.merged, &users, &mut views);
     add_sections(pruned, arena, &users, &[], users.dynamic.iter().copied());
     place_dynamic(pruned, &users, &mut views, &mut layout);
     // What no kernel says is said by whole programs (case `whole_program_dynamic`).
@@ -156,15 +145,39 @@ pub(super) fn layout<'d>(
         keep_module_section(&mut pruned.merged);
     }
     if pruned.merged.listed_shared != ListedShared::Nothing {
-        let is_lost = users.lose_dynamic(&pruned.merged, &layout);
-        layout.records_dynamic = !common.variables.is_empty();
-        listed::list(pruned, &users, &common, &views, keeping, &mut layout);
-        let is_listed = users.dynamic.iter().all(|s| layout.listed.contains_key(s));
-        layout.lacks_symbol = keeping == Keeping::AsNvlink
-            && !common.variables.is_empty()
-            && (is_lost && !is_listed || listed::describes_unused(&pruned.merged, &layout));
+        list_variables(pruned, &users, &common, &views, keeping, &mut layout);
     }
     layout
+}
+
+/// Tells the kernels that see dynamic shared memory what it is aligned to.
+fn see_dynamic(merged: &Merged<'_>, users: &Users, views: &mut [KernelView]) {
+    for &symbol in &users.dynamic {
+        let asked = merged.dynamic_align(&merged.symbols[symbol]);
+        let align = asked.unwrap_or(0).max(DYNAMIC_ALIGN);
+        for kernel in users.seen_by.kernels(users.functions_of(symbol)).iter() {
+            let view = &mut views[users.home(kernel)];
+            view.dynamic = view.dynamic.max(Some(align));
+        }
+    }
+}
+
+/// Makes symbols of variables, as far as the image has any.
+fn list_variables(
+    pruned: &mut Pruned<'_>,
+    users: &Users,
+    common: &Common,
+    views: &[KernelView],
+    keeping: Keeping,
+    layout: &mut SharedLayout,
+) {
+    let is_lost = users.lose_dynamic(&pruned.merged, layout);
+    layout.records_dynamic = !common.variables.is_empty();
+    listed::list(pruned, users, common, views, keeping, layout);
+    let is_listed = users.dynamic.iter().all(|s| layout.listed.contains_key(s));
+    layout.lacks_symbol = keeping == Keeping::AsNvlink
+        && !common.variables.is_empty()
+        && (is_lost && !is_listed || listed::describes_unused(&pruned.merged, layout));
 }
 
 /// Makes sections for slots of unified functions, and for kernels that are left out, in the order in which they are found

@@ -12,8 +12,13 @@ use crate::list_sort::list_sort;
 use crate::merge::ListedShared;
 use crate::prune::Pruned;
 
-/// Greedy colouring: each variable takes the first group in which no variable
-/// is seen by one of its kernels. Groups stand one behind the other.
+/// Variables at one place, of which no kernel sees two.
+struct Group {
+    size: u64,
+    align: u64,
+}
+
+/// Places what several kernels see: groups stand one behind the other.
 pub(super) fn place_common(
     pruned: &Pruned<'_>,
     common: &Common,
@@ -26,42 +31,13 @@ pub(super) fn place_common(
         ..
     } = common;
     let symbols = &pruned.merged.symbols;
-    let classes = classes(audiences, views.len());
-    let classes_of: Vec<Vec<usize>> = audiences
-        .iter()
-        .map(|kernels| {
-            let mut members: Vec<usize> = kernels.iter().map(|&kernel| classes[kernel]).collect();
-            members.sort_unstable();
-            members.dedup();
-            members
-        })
-        .collect();
-    let mut taken = vec![Bits::default(); views.len()];
-    let mut groups: Vec<(u64, u64)> = Vec::new();
-    let mut group_of = Vec::with_capacity(variables.len());
-    for &(Variable { symbol, align: own }, audience) in variables {
-        let mut forbidden = Bits::default();
-        for &class in &classes_of[audience] {
-            forbidden.join(&taken[class]);
-        }
-        let group = forbidden.first_clear();
-        for &class in &classes_of[audience] {
-            taken[class].insert(group);
-        }
-        if group == groups.len() {
-            groups.push((0, 1));
-        }
-        let (size, align) = &mut groups[group];
-        *size = (*size).max(symbols[symbol].size);
-        *align = (*align).max(known_align(own));
-        group_of.push(group);
-    }
+    let (groups, group_of) = group(pruned, common, views.len());
     let mut end = pruned.merged.first_shared();
     let starts: Vec<u64> = groups
         .iter()
-        .map(|&(size, align)| {
-            let start = end.next_multiple_of(align.max(1));
-            end = start + size;
+        .map(|group| {
+            let start = end.next_multiple_of(group.align);
+            end = start + group.size;
             start
         })
         .collect();
@@ -77,6 +53,43 @@ pub(super) fn place_common(
             views[kernel].size = views[kernel].size.max(end);
         }
     }
+}
+
+/// Greedy colouring: each variable takes the first group in which no variable
+/// is seen by one of its kernels. Returns the groups, and that of each variable.
+fn group(pruned: &Pruned<'_>, common: &Common, kernels: usize) -> (Vec<Group>, Vec<usize>) {
+    let classes = classes(&common.audiences, kernels);
+    let classes_of: Vec<Vec<usize>> = common
+        .audiences
+        .iter()
+        .map(|kernels| {
+            let mut members: Vec<usize> = kernels.iter().map(|&kernel| classes[kernel]).collect();
+            members.sort_unstable();
+            members.dedup();
+            members
+        })
+        .collect();
+    let mut taken = vec![Bits::default(); kernels];
+    let mut groups: Vec<Group> = Vec::new();
+    let mut group_of = Vec::with_capacity(common.variables.len());
+    for &(Variable { symbol, align }, audience) in &common.variables {
+        let mut forbidden = Bits::default();
+        for &class in &classes_of[audience] {
+            forbidden.join(&taken[class]);
+        }
+        let number = forbidden.first_clear();
+        for &class in &classes_of[audience] {
+            taken[class].insert(number);
+        }
+        if number == groups.len() {
+            groups.push(Group { size: 0, align: 1 });
+        }
+        let group = &mut groups[number];
+        group.size = group.size.max(pruned.merged.symbols[symbol].size);
+        group.align = group.align.max(known_align(align));
+        group_of.push(number);
+    }
+    (groups, group_of)
 }
 
 /// A number for each kernel; those with the same number are in the same
@@ -163,29 +176,7 @@ pub(super) fn place_dynamic(
             }
         }
     }
-    let first = pruned.merged.first_shared();
-    let is_aligned = pruned.merged.aligns_dynamic();
-    // Where all else ends in the kernels of a group, and what they align to.
-    let mut ends: FxHashMap<usize, (u64, u64)> = FxHashMap::default();
-    for (index, view) in views.iter().enumerate() {
-        if let Some(align) = view.dynamic {
-            let kernel = users.kernels[index];
-            raise_alignment(pruned, kernel, align);
-            let shared = pruned.merged.functions[kernel]
-                .shared
-                .filter(|_| is_aligned);
-            let align = shared.map_or(align, |own| pruned.merged.sections[own].content.align);
-            let (end, strictest) = ends.entry(groups.of(index)).or_default();
-            *end = view.size.max(first).max(*end);
-            *strictest = align.max(*strictest);
-        }
-    }
-    for (index, view) in views.iter_mut().enumerate() {
-        if view.dynamic.is_some() {
-            let (end, align) = ends[&groups.of(index)];
-            view.size = end.next_multiple_of(align);
-        }
-    }
+    reach_starts(pruned, users, groups, views);
     let start = |functions: &[FunctionId]| {
         let home = homes_of(users, functions).next();
         home.map(|home| views[home].size)
@@ -198,8 +189,44 @@ pub(super) fn place_dynamic(
             }
         }
         if is_symbol {
+            let first = pruned.merged.first_shared();
             let start = start(functions).unwrap_or(first.next_multiple_of(DYNAMIC_ALIGN));
             layout.offset.insert(symbol, start);
+        }
+    }
+}
+
+/// Lets what kernels see reach to where dynamic shared memory starts, which is one place in the kernels of a group.
+fn reach_starts(
+    pruned: &mut Pruned<'_>,
+    users: &Users,
+    mut groups: Groups,
+    views: &mut [KernelView],
+) {
+    let first = pruned.merged.first_shared();
+    let is_aligned = pruned.merged.aligns_dynamic();
+    // What stands before that place in the kernels of a group, as if it were one variable.
+    let mut before: FxHashMap<usize, Group> = FxHashMap::default();
+    for (index, view) in views.iter().enumerate() {
+        if let Some(align) = view.dynamic {
+            let kernel = users.kernels[index];
+            raise_alignment(pruned, kernel, align);
+            let shared = pruned.merged.functions[kernel]
+                .shared
+                .filter(|_| is_aligned);
+            let align = shared.map_or(align, |own| pruned.merged.sections[own].content.align);
+            let group = before.entry(groups.of(index)).or_insert(Group {
+                size: first,
+                align: 0,
+            });
+            group.size = group.size.max(view.size);
+            group.align = group.align.max(align);
+        }
+    }
+    for (index, view) in views.iter_mut().enumerate() {
+        if view.dynamic.is_some() {
+            let group = &before[&groups.of(index)];
+            view.size = group.size.next_multiple_of(group.align);
         }
     }
 }
