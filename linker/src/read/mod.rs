@@ -204,25 +204,8 @@ impl<'d> Object<'d> {
         };
         let mercury = file.section_of_type(SectionType::CUDA_MERC_SYMTAB);
         let native = mercury.map(|_| Native::new(&file)).transpose()?;
-        let mut sections = Vec::with_capacity(file.sections.len());
-        for (index, section) in file.sections.iter().enumerate() {
-            check_frames(section)?;
-            let shadowed = native.as_ref().is_some_and(|n| n.shadows(index));
-            let mut view = link_view(section, shadowed);
-            // `sh_info` of shared memory is the native code of its kernel; the link view has the Mercury code instead.
-            if let Some(native) = &native
-                && view.flags.contains(SectionFlags::INFO_LINK)
-                && let Some(twin) = native.code_twin(view.info as usize)
-            {
-                view.info = twin as u32;
-            }
-            if lost_note == Some(index) {
-                view.role = Role::Ignored;
-            }
-            sections.push(view);
-        }
+        let sections = link_views(&file, native.as_ref(), lost_note)?;
         check_targets(&file, &sections)?;
-        let behind_constants = behind_constants(&file, &sections);
         let symbols = match mercury.zip(native.as_ref()) {
             Some((table, native)) => native.symbols(&file, table)?,
             None => std::mem::take(&mut file.symbols),
@@ -232,39 +215,30 @@ impl<'d> Object<'d> {
             Keeping::AsNvlink => {}
         }
         check_sizes(&file, &sections, &symbols)?;
-        let is_unified = |kind| {
+        let is_unified = |section: &Section<'_>| {
             matches!(
-                kind,
+                section.kind,
                 SectionType::CUDA_UFT
                     | SectionType::CUDA_UFT_ENTRY
                     | SectionType::CUDA_UDT
                     | SectionType::CUDA_UDT_ENTRY
             )
         };
-        let has_unified_symbols = file.sections.iter().any(|s| is_unified(s.kind));
-        let strings = match file.section_of_type(SectionType::SYMTAB) {
-            Some(table) => *file.section(file.sections[table].link)?,
-            None => {
-                let problem = ParseError::malformed("it has no symbol table");
-                return Err(problem.as_nvlink(NvlinkError::NoSymbols));
-            }
+        let old_flags = match file.header.abi() {
+            Abi::V7 => Some(OldFileFlags::decode(file.header.flags)),
+            Abi::V8 => None,
         };
+        let virtual_sm = old_flags.map(|flags| flags.virtual_sm.into());
         Ok(Self {
             name: name.to_owned(),
+            strings: strings(&file)?,
+            behind_constants: behind_constants(&file, &sections),
             sections,
             symbols,
-            strings,
-            behind_constants,
-            virtual_sm: match file.header.abi() {
-                Abi::V7 => Some(OldFileFlags::decode(file.header.flags).virtual_sm.into()),
-                Abi::V8 => lost_note.map(|_| 0),
-            },
-            toolkit: match file.header.abi() {
-                Abi::V7 => Some(file.header.version),
-                Abi::V8 => lost_note.map(|_| file.header.version),
-            },
+            virtual_sm: virtual_sm.or(lost_note.map(|_| 0)),
+            toolkit: (old_flags.is_some() || lost_note.is_some()).then_some(file.header.version),
             native,
-            has_unified_symbols,
+            has_unified_symbols: file.sections.iter().any(is_unified),
             is_whole_program: file.header.kind == ObjectKind::EXTENDED_WHOLE_PROGRAM,
         })
     }
@@ -320,6 +294,43 @@ impl<'d> Object<'d> {
     ) -> Result<impl ExactSizeIterator<Item = Relocation> + use<'d>, ParseError> {
         File::relocation_records(section.name, section.kind, section.data)
             .map_err(|e| e.in_input(&self.name))
+    }
+}
+
+/// The link view of each section of a file. `lost_note` is one that is read as if it were not there.
+fn link_views<'d>(
+    file: &File<'d>,
+    native: Option<&Native<'d>>,
+    lost_note: Option<usize>,
+) -> Result<Vec<InputSection<'d>>, ParseError> {
+    let mut views = Vec::with_capacity(file.sections.len());
+    for (index, section) in file.sections.iter().enumerate() {
+        check_frames(section)?;
+        let shadowed = native.is_some_and(|native| native.shadows(index));
+        let mut view = link_view(section, shadowed);
+        // `sh_info` of shared memory is the native code of its kernel; the link view has the Mercury code instead.
+        if let Some(native) = native
+            && view.flags.contains(SectionFlags::INFO_LINK)
+            && let Some(twin) = native.code_twin(view.info as usize)
+        {
+            view.info = twin as u32;
+        }
+        if lost_note == Some(index) {
+            view.role = Role::Ignored;
+        }
+        views.push(view);
+    }
+    Ok(views)
+}
+
+/// The string table of a file's symbols, which has the signatures, too.
+fn strings<'d>(file: &File<'d>) -> Result<Section<'d>, ParseError> {
+    match file.section_of_type(SectionType::SYMTAB) {
+        Some(table) => file.section(file.sections[table].link).copied(),
+        None => {
+            let problem = ParseError::malformed("it has no symbol table");
+            Err(problem.as_nvlink(NvlinkError::NoSymbols))
+        }
     }
 }
 

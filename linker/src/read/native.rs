@@ -177,6 +177,7 @@ fn role(
     let section = &file.sections[index];
     let owner = section.info as usize;
     let has_owner = section.flags.contains(SectionFlags::INFO_LINK);
+    let twin_of_owner = || code_twin.get(owner).copied().flatten();
     match section.kind {
         SectionType::PROGBITS | SectionType::CUDA_UFT
             if section.flags.contains(SectionFlags::EXECINSTR) =>
@@ -199,20 +200,17 @@ fn role(
         SectionType::CUDA_GLOBAL_INIT => data(file, section),
         kind => match kind.constant_bank()? {
             0 if has_owner => {
-                let code = code_twin.get(owner).copied().flatten();
-                Some(
-                    match code.and_then(|code| of_functions.handles.get(&code)) {
-                        Some(&mercury) => NativeRole::Handles {
-                            code: owner,
-                            mercury,
-                        },
-                        None => NativeRole::Parameters(owner),
+                let handles = twin_of_owner().and_then(|code| of_functions.handles.get(&code));
+                Some(match handles {
+                    Some(&mercury) => NativeRole::Handles {
+                        code: owner,
+                        mercury,
                     },
-                )
+                    None => NativeRole::Parameters(owner),
+                })
             }
             _ if has_owner => {
-                let code = code_twin.get(owner).copied().flatten()?;
-                let constants = of_functions.constants.get(&code);
+                let constants = of_functions.constants.get(&twin_of_owner()?);
                 constants.copied().map(NativeRole::OptimizerConstants)
             }
             _ => data(file, section),
