@@ -7,6 +7,7 @@
 
 mod apply;
 mod capsule;
+mod corrections;
 mod debug_registers;
 mod expanded;
 mod frames;
@@ -39,7 +40,8 @@ use crate::prune::Pruned;
 use crate::read::OPTIMIZER_BANK;
 
 use apply::apply;
-use expanded::{CodeInUse, Places};
+use corrections::Corrections;
+use expanded::Places;
 use recode::renewed;
 pub(crate) use recode::{Moves, recode};
 use resolve::{Resolver, World};
@@ -158,7 +160,7 @@ impl<'d> Patcher<'_, 'd> {
     fn relocate_twins(
         self,
         sections: &mut IdVec<SectionId, Patched<'d>>,
-        failures: Failures,
+        mut failures: Failures,
         bytes: usize,
     ) -> Result<Twins<'d>, ParseError> {
         let merged = self.laid_out.merged();
@@ -166,14 +168,6 @@ impl<'d> Patcher<'_, 'd> {
         if failures.is_empty() && !merged.target.has_mercury() {
             return Ok(native);
         }
-        let place = |id: SectionId, error: &ParseError| {
-            let section = &merged.sections[id];
-            let error = error.clone().in_section(section.name);
-            match input_of(merged, section) {
-                Some(input) => error.in_input(input),
-                None => error.in_input("the linked program"),
-            }
-        };
         let mut units = lines::Units::default();
         let (mut twins, mut sides) = (Vec::new(), Vec::new());
         let linked = sections.iter_mut().zip(merged.sections.enumerate());
@@ -183,7 +177,7 @@ impl<'d> Patcher<'_, 'd> {
             let twin = twin.filter(|_| self.has_bytes(id));
             match (failures.get(&id), twin) {
                 (None, None) => {}
-                (Some(error), _) if is_table() => return Err(place(id, error)),
+                (Some(error), _) if is_table() => return Err(in_place(merged, id, error)),
                 (Some(_), _) => {}
                 (None, Some(twin)) if is_table() => {
                     let bytes = &mut patched.bytes;
@@ -192,7 +186,7 @@ impl<'d> Patcher<'_, 'd> {
                         .and_then(|side| {
                             lines::rebuild(self.laid_out, id, twin, bytes, side, &mut units)
                         })
-                        .map_err(|error| place(id, &error))?;
+                        .map_err(|error| in_place(merged, id, &error))?;
                     native[id] = Some(Box::new(side));
                 }
                 (None, Some(twin)) => {
@@ -204,20 +198,16 @@ impl<'d> Patcher<'_, 'd> {
         parallel::fill(&twins, &mut sides, bytes, |&(id, twin), (bytes, side)| {
             *side = self.relocate_native(id, twin, bytes, &units);
         });
-        let mut failed = failures.into_iter().next();
         for ((id, _), (_, side)) in twins.into_iter().zip(sides) {
             match side {
                 Ok(side) => native[id] = Some(Box::new(side)),
                 Err(error) => {
-                    failed = failed
-                        .filter(|(known, _)| *known < id)
-                        .or(Some((id, error)));
-                    break;
+                    failures.insert(id, error);
                 }
             }
         }
-        match failed {
-            Some((id, error)) => Err(place(id, &error)),
+        match failures.first_key_value() {
+            Some((&id, error)) => Err(in_place(merged, id, error)),
             None => Ok(native),
         }
     }
@@ -296,30 +286,17 @@ impl<'d> Patcher<'_, 'd> {
         let frames =
             (section.name == ".debug_frame").then(|| frames::Frames::parse(&patched.bytes));
         let frames = frames.transpose()?;
-        let forgotten = match &frames {
-            Some(frames) => frames.forgotten(section, twin, shared_bytes)?,
-            None => FxHashMap::default(),
-        };
-        let places = follows_mercury(laid_out.merged(), section, twin);
-        let is_paired = section.relocations.len() == twin.relocations.len();
-        let mut code_in_use = (section.kind == SectionKind::Debug && frames.is_none() && is_paired)
-            .then(|| CodeInUse::new(laid_out.merged(), keeping));
+        let mut corrections = Corrections::new(
+            laid_out,
+            keeping,
+            section,
+            twin,
+            frames.as_ref(),
+            shared_bytes,
+        )?;
         for (index, relocation) in twin.relocations.iter().enumerate().rev() {
             let mut relocation = *relocation;
-            if let Some(places) = &places
-                && let Some(native) = places.around(section.relocations[index].offset)
-            {
-                relocation.offset = native;
-            }
-            if let Some(code) = &mut code_in_use {
-                code.follow(&section.relocations[index], &mut relocation);
-            }
-            if let Some(&place) = forgotten.get(&index) {
-                relocation.offset = place;
-            }
-            if let Some(frames) = &frames {
-                frames.correct_pointer(laid_out, &mut relocation);
-            }
+            corrections.correct(index, &mut relocation);
             units.follow(laid_out.merged(), &mut relocation);
             let at = Some(relocation.offset);
             apply(&resolver, &mut patched, &relocation, at)?;
@@ -419,25 +396,18 @@ fn banks_of_slots(pruned: &Pruned<'_>) -> FxHashMap<SectionId, Vec<SectionId>> {
     of_slots
 }
 
+/// An error of relocations, with the section and where that comes from.
+fn in_place(merged: &Merged<'_>, id: SectionId, error: &ParseError) -> ParseError {
+    let section = &merged.sections[id];
+    let input = input_of(merged, section).unwrap_or("the linked program");
+    error.clone().in_section(section.name).in_input(input)
+}
+
 /// The input that a function's code comes from. Other sections have many inputs.
 fn input_of<'m>(merged: &'m Merged<'_>, section: &Section<'_>) -> Option<&'m str> {
     let function = &merged.functions[section.function?];
     let input = merged.symbols[function.symbol].input?;
     Some(&merged.inputs[input.index()])
-}
-
-/// Where instructions are in code whose native relocations belong to another definition, see
-/// [`NativeContent::follows_mercury`].
-fn follows_mercury(
-    merged: &Merged<'_>,
-    section: &Section<'_>,
-    twin: &NativeContent<'_>,
-) -> Option<Places> {
-    let is_paired = section.relocations.len() == twin.relocations.len();
-    let function = section
-        .function
-        .filter(|_| twin.follows_mercury && is_paired)?;
-    Places::of(merged, merged.functions[function].symbol)
 }
 
 /// Turns the offsets and addends of native relocations that are places in Mercury code into places in machine code (case

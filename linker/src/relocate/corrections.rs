@@ -1,0 +1,77 @@
+//! Where native relocations are, before they are applied: some stand for others of the Mercury world.
+
+use rustc_hash::FxHashMap;
+
+use super::expanded::{CodeInUse, Places};
+use super::frames::Frames;
+use crate::error::ParseError;
+use crate::layout::LaidOut;
+use crate::merge::{Merged, NativeContent, Relocation, Section, SectionKind};
+use crate::options::Keeping;
+
+/// What corrects the native relocations of one section.
+pub(super) struct Corrections<'a, 'd> {
+    laid_out: &'a LaidOut<'d>,
+    /// The relocations of the section itself.
+    mercury: &'a [Relocation],
+    /// The frames that it holds.
+    frames: Option<&'a Frames>,
+    /// The places of those of frames that nvlink forgets.
+    forgotten: FxHashMap<usize, u64>,
+    /// Where instructions are in code whose native relocations belong to another definition.
+    places: Option<Places>,
+    /// What of the code is in use that debug information describes.
+    code_in_use: Option<CodeInUse<'a, 'd>>,
+}
+
+impl<'a, 'd> Corrections<'a, 'd> {
+    pub(super) fn new(
+        laid_out: &'a LaidOut<'d>,
+        keeping: Keeping,
+        section: &'a Section<'d>,
+        twin: &NativeContent<'d>,
+        frames: Option<&'a Frames>,
+        shared_bytes: &[u8],
+    ) -> Result<Self, ParseError> {
+        let merged = laid_out.merged();
+        let is_paired = section.relocations.len() == twin.relocations.len();
+        let has_code = is_paired && section.kind == SectionKind::Debug && frames.is_none();
+        Ok(Self {
+            laid_out,
+            mercury: &section.relocations,
+            frames,
+            forgotten: match frames {
+                Some(frames) => frames.forgotten(section, twin, shared_bytes)?,
+                None => FxHashMap::default(),
+            },
+            places: match is_paired && twin.follows_mercury {
+                true => places(merged, section),
+                false => None,
+            },
+            code_in_use: has_code.then(|| CodeInUse::new(merged, keeping)),
+        })
+    }
+
+    /// Corrects the relocation with this number.
+    pub(super) fn correct(&mut self, index: usize, relocation: &mut Relocation) {
+        if let Some(places) = &self.places
+            && let Some(native) = places.around(self.mercury[index].offset)
+        {
+            relocation.offset = native;
+        }
+        if let Some(code) = &mut self.code_in_use {
+            code.follow(&self.mercury[index], relocation);
+        }
+        if let Some(&place) = self.forgotten.get(&index) {
+            relocation.offset = place;
+        }
+        if let Some(frames) = self.frames {
+            frames.correct_pointer(self.laid_out, relocation);
+        }
+    }
+}
+
+/// Where instructions are in the code of a function.
+fn places(merged: &Merged<'_>, code: &Section<'_>) -> Option<Places> {
+    Places::of(merged, merged.functions[code.function?].symbol)
+}
