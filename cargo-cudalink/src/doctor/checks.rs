@@ -272,7 +272,7 @@ fn missing_in_object(units: &[Unit]) -> Option<Finding> {
         .collect();
     let message = format!(
         "not every object has code for all processors ({})",
-        list(&compiled)
+        Sm::list(&compiled)
     );
     let finding = Finding::at(places, Severity::Warning, "arch-missing-in-object", message)?;
     Some(finding.with_fix("compile all objects with the same -gencode options"))
@@ -313,14 +313,8 @@ fn lacking(unit: &Unit, have: &BTreeSet<Sm>, wanted: &BTreeSet<Sm>) -> Option<Pl
 }
 
 fn nothing_for<'s>(unit: &Unit, missing: impl Iterator<Item = &'s Sm>) -> Option<Place> {
-    let names = list(missing);
+    let names = Sm::list(missing);
     (!names.is_empty()).then(|| place(unit, format!("nothing for {names}")))
-}
-
-/// The names of processors.
-fn list<'s>(processors: impl IntoIterator<Item = &'s Sm>) -> String {
-    let names: Vec<String> = processors.into_iter().map(Sm::to_string).collect();
-    names.join(", ")
 }
 
 /// Whether linked or relocatable code for one of `have` does for `sm`.
@@ -347,7 +341,7 @@ fn required_processors(units: &[Unit], required: &BTreeSet<Sm>) -> Option<Findin
     if places.is_empty() && !nothing_linked {
         return None;
     }
-    let names = list(required);
+    let names = Sm::list(required);
     let message = format!("linked device code does not run on all of {names}");
     let mut finding = Finding::new(Severity::Error, "arch-missing", message);
     finding.places = places;

@@ -72,12 +72,11 @@ pub(crate) fn help_with(text: &str) -> String {
     match Sm::known(&format!("sm_{}", digits.replace('.', ""))) {
         Ok(meant) => format!("did you mean '{meant}'?"),
         Err(_) => {
-            let names: Vec<String> = Sm::KNOWN.iter().map(Sm::to_string).collect();
             let why = match LEFT_BEHIND.contains(&digits) {
                 true => "CUDA 13 has left it behind; ",
                 false => "",
             };
-            format!("{why}there are {}", names.join(", "))
+            format!("{why}there are {}", Sm::list(&Sm::KNOWN))
         }
     }
 }
@@ -123,6 +122,12 @@ impl Sm {
         with(121, Suffix::A),
         with(121, Suffix::F),
     ];
+
+    /// The names of processors, with commas between them.
+    pub fn list<'s>(processors: impl IntoIterator<Item = &'s Self>) -> String {
+        let names: Vec<String> = processors.into_iter().map(Self::to_string).collect();
+        names.join(", ")
+    }
 
     /// The processor of this name, if links can be for it.
     ///

@@ -46,10 +46,9 @@ impl Linked {
             }
             !is_about_it
         });
-        let names: Vec<String> = processors.iter().map(Sm::to_string).collect();
         let text = format!(
             "nothing is linked for {}, which the inputs have no kernels for",
-            names.join(", ")
+            Sm::list(&processors)
         );
         let inputs: Vec<String> = inputs.into_iter().collect();
         let have = if inputs.len() == 1 { "has" } else { "have" };
