@@ -35,6 +35,7 @@ use sha2::{Digest as _, Sha256};
 use crate::plan::{CompiledFor, Folder, PLAN_VARIABLE, Plan, Purpose, ToolkitPaths};
 use crate::platform;
 use crate::settings::{Settings, Word};
+use crate::stand_in::cache::hex;
 use crate::style;
 use crate::toolkit::{self, note_ignored_variables};
 use configuration::Configured;
@@ -177,7 +178,7 @@ pub(crate) fn install(arguments: WithDevice<cargo_options::Install>) -> Result<E
 
 /// Where the configuration of the current folder sets variables that count: the same command with them.
 pub(crate) fn command_with_configuration() -> Result<Option<Command>> {
-    let current = std::env::current_dir().context("the current folder cannot be told")?;
+    let current = platform::current_folder()?;
     let configured = configuration::variables(&configuration::load(&current)?, &[])?;
     surroundings::command_with(&configured)
 }
@@ -191,6 +192,33 @@ pub(crate) fn host_linker() -> PathBuf {
     configured().unwrap_or_else(|| user_linker::DEFAULT.into())
 }
 
+/// Where cargo runs, and what its configuration says there.
+struct Place {
+    /// The current folder.
+    current: PathBuf,
+    /// The folder whose configuration counts, with those above it.
+    configured: PathBuf,
+    config: Config,
+    /// The variables that the configuration sets.
+    variables: BTreeMap<String, Configured>,
+}
+
+impl Place {
+    fn of(cargo: &mut impl CargoCommand) -> Result<Self> {
+        let current = platform::current_folder()?;
+        let configured = cargo.configured_from().map(std::path::absolute);
+        let configured = configured.transpose()?.unwrap_or_else(|| current.clone());
+        let config = configuration::load(&configured)?;
+        let variables = configuration::variables(&config, &cargo.common().config)?;
+        Ok(Self {
+            current,
+            configured,
+            config,
+            variables,
+        })
+    }
+}
+
 /// Runs cargo.
 pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<ExitCode> {
     if let Some(command) = surroundings::command_of_user()? {
@@ -200,27 +228,21 @@ pub(crate) fn run<C: CargoCommand + Args>(arguments: WithDevice<C>) -> Result<Ex
         settings,
         mut cargo,
     } = arguments;
-    let current = std::env::current_dir().context("the current folder cannot be told")?;
-    // The folders above it count, too.
-    let from = cargo.configured_from().map(std::path::absolute);
-    let from = from.transpose()?.unwrap_or_else(|| current.clone());
-    let config = configuration::load(&from)?;
-    let configured = configuration::variables(&config, &cargo.common().config)?;
-    if let Some(command) = surroundings::command_with(&configured)? {
+    let place = Place::of(&mut cargo)?;
+    if let Some(command) = surroundings::command_with(&place.variables)? {
         return platform::replace_by(command);
     }
-    let settings = settings.in_folder(&current);
-    run_configured(cargo, &settings, (&config, &from), &configured, &current)
+    let settings = settings.in_folder(&place.current);
+    run_configured(cargo, &settings, &place)
 }
 
-/// Runs cargo with all that its configuration, in a folder where it counts, manifests and the command line choose.
+/// Runs cargo with all that its configuration, manifests and the command line choose.
 fn run_configured(
     mut cargo: impl CargoCommand,
     settings: &Settings,
-    (config, from): (&Config, &Path),
-    configured: &BTreeMap<String, Configured>,
-    current: &Path,
+    place: &Place,
 ) -> Result<ExitCode> {
+    let config = &place.config;
     let reporter = Reporter::new(cargo.common(), &config.term);
     // Python may have to be asked, which takes as long as asking cargo.
     let search = settings
@@ -234,7 +256,7 @@ fn run_configured(
     let folder = Folder::make(&workspace.target)?;
     let _in_use = folder.lock(Purpose::Use)?;
     let (packages, others) = workspace.settings(settings)?;
-    let linkers = UserLinkers::find(config, from, &mut cargo)?;
+    let linkers = UserLinkers::find(config, &place.configured, &mut cargo)?;
     let mut variables = cargo.use_linkers(stand_in_linkers(&folder, &linkers)?)?;
     let toolkit = chosen_or_found(others.toolkit.as_deref(), search)?;
     let found = toolkit.as_ref().ok();
@@ -266,7 +288,7 @@ fn run_configured(
         variables.push(Variable::new("CARGO_ENCODED_RUSTFLAGS", flags));
     }
     variables.extend(choices(&plan));
-    cargo.yield_to(surroundings::forced(&variables, configured));
+    cargo.yield_to(surroundings::forced(&variables, &place.variables));
     plan.variables = variables;
     let path = run.plan();
     plan.write(&path)?;
@@ -274,7 +296,7 @@ fn run_configured(
     let libraries = StaticLibraries::of(&workspace);
     let exit = run.follow(by_plan(cargo.command(), &plan, &path)?, reporter)?;
     if exit == ExitCode::SUCCESS && !is_quiet {
-        for note in libraries.notes(current) {
+        for note in libraries.notes(&place.current) {
             style::note(&note);
         }
     }
@@ -411,10 +433,7 @@ fn stand_in_toolkit(
             if let Some(nvcc) = chosen_compiler() {
                 hash.update(nvcc.as_encoded_bytes());
             }
-            hash.finalize()[..4]
-                .iter()
-                .map(|byte| format!("{byte:02x}"))
-                .collect()
+            hex(&hash.finalize()[..4])
         }
         None => "none".to_owned(),
     };
@@ -494,8 +513,7 @@ fn link_companions(linker: &Path, stand_in: &Path) -> Result<()> {
 
 /// Makes a path start this program.
 fn stand_in_at(path: &Path) -> Result<()> {
-    let program = std::env::current_exe().context("this program does not know where it lies")?;
-    link(&program, path)
+    link(&platform::this_program()?, path)
 }
 
 fn link(original: &Path, place: &Path) -> Result<()> {

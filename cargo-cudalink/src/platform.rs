@@ -1,11 +1,22 @@
 //! What differs between systems.
 
+use std::env;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
+
+/// The current folder.
+pub(crate) fn current_folder() -> Result<PathBuf> {
+    env::current_dir().context("the current folder cannot be told")
+}
+
+/// The file that this program was started from.
+pub(crate) fn this_program() -> Result<PathBuf> {
+    env::current_exe().context("this program does not know where it lies")
+}
 
 /// Makes `link` lead to `original`, whatever was there before. Who looks at it at the same time sees one or the other.
 pub(crate) fn link(original: &Path, link: &Path) -> io::Result<()> {

@@ -9,7 +9,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use cudalink_toolkit::{CACHE_VARIABLE, Tool, Toolkit};
 use rustnvlink::arch::Sm;
 use same_file::is_same_file;
@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::configuration::Configured;
 use crate::plan::{PLAN_VARIABLE, Plan};
+use crate::platform;
 
 /// The variables by which programs name a toolkit to each other.
 const TOOLKIT_VARIABLES: [&str; 4] = [
@@ -220,8 +221,7 @@ pub(super) fn forced<'v>(
 
 /// This program, with the same arguments.
 fn same_command() -> Result<Command> {
-    let program = env::current_exe().context("this program does not know where it lies")?;
-    let mut command = Command::new(program);
+    let mut command = Command::new(platform::this_program()?);
     command.args(env::args_os().skip(1));
     Ok(command)
 }

@@ -231,11 +231,12 @@ pub(crate) fn without_hash(stem: &str) -> &str {
 
 /// A short name for everything that something depends on.
 pub(crate) fn key(hash: Sha256) -> String {
-    let digest = hash.finalize();
-    digest[..8]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hex(&hash.finalize()[..8])
+}
+
+/// Bytes as part of a name.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
