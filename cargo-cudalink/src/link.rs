@@ -24,7 +24,7 @@ use rustnvlink::output::{Clash, Named, clash};
 
 use crate::settings::{KernelChoice, processor};
 use crate::streams::{self, write};
-use crate::style::GOOD;
+use crate::style;
 use crate::toolkit;
 
 /// Link device code for one or more processors, as `nvcc -dlink` does
@@ -138,8 +138,7 @@ enum OutputFormat {
 impl OutputFormat {
     /// What a file of this name holds.
     fn of(path: &Path) -> Self {
-        let extension = path.extension().and_then(|extension| extension.to_str());
-        match extension.unwrap_or_default() {
+        match extension(path) {
             "cubin" => Self::Cubin,
             "fatbin" => Self::Fatbin,
             "rs" => Self::Rust,
@@ -151,8 +150,7 @@ impl OutputFormat {
 
     /// What a file of this name would be taken for that no link makes.
     fn never_made(path: &Path) -> Option<&'static str> {
-        let extension = path.extension().and_then(|extension| extension.to_str());
-        match extension? {
+        match extension(path) {
             "a" => Some("a static library"),
             "so" => Some("a shared library"),
             "cc" | "cpp" | "cu" | "cxx" => Some("a C++ source"),
@@ -161,6 +159,11 @@ impl OutputFormat {
             _ => None,
         }
     }
+}
+
+fn extension(path: &Path) -> &str {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    extension.unwrap_or_default()
 }
 
 impl Arguments {
@@ -310,7 +313,7 @@ pub(crate) fn run_as_nvcc(
         linked.messages.retain(|message| !is_expected(message));
     });
     if let Some(help) = help {
-        anstream::eprintln!("{GOOD}help{GOOD:#}: {help}");
+        style::help(help);
     }
     write_result(&arguments, &linked?)
 }
@@ -357,11 +360,10 @@ fn write_form(arguments: &Arguments, linked: &Linked) -> Result<()> {
         OutputFormat::Cubin => match &linked.images[..] {
             [image] => write(path, &image.data),
             images => {
-                let names: Vec<String> = images.iter().map(|image| image.sm.to_string()).collect();
                 bail!(
                     "a cubin is for one processor, and there are images for {}; choose one with --arch, or \
                      --output-format=fatbin for all",
-                    names.join(", ")
+                    Sm::list(images.iter().map(|image| &image.sm))
                 )
             }
         },
@@ -446,7 +448,7 @@ fn link(
         return Ok(linked);
     }
     if let Some(help) = help {
-        anstream::eprintln!("{GOOD}help{GOOD:#}: {help}");
+        style::help(help);
     }
     bail!("the device code cannot be linked");
 }

@@ -88,6 +88,11 @@ pub(crate) fn note(text: &str) {
     anstream::eprintln!("{NOTE}note{NOTE:#}: {text}");
 }
 
+/// Advises what to do.
+pub(crate) fn help(text: &str) {
+    anstream::eprintln!("{GOOD}help{GOOD:#}: {text}");
+}
+
 /// Shows what may not be what was meant.
 pub(crate) fn warning(text: &str) {
     anstream::eprintln!("{NOTE}warning{NOTE:#}: {text}");

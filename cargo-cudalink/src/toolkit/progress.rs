@@ -6,7 +6,7 @@ use anstream::stream::IsTerminal;
 use cudalink_toolkit::Event;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::style::{GOOD, QUIET};
+use crate::style::{GOOD, QUIET, count};
 
 /// What the user sees of an install, on the error stream.
 pub(super) struct Progress {
@@ -33,9 +33,9 @@ impl Progress {
                 anstream::eprintln!("{GOOD}present{GOOD:#} {}", root.display());
             }
             Event::Begin { root, packages } => {
-                let plural = if packages == 1 { "" } else { "s" };
                 anstream::eprintln!(
-                    "{GOOD}installing{GOOD:#} {packages} package{plural} into {}",
+                    "{GOOD}installing{GOOD:#} {} into {}",
+                    count(packages, "package"),
                     root.display()
                 );
             }
