@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use cudalink_toolkit::{Environment, Origin, Refusal, Search, Tool, Version};
+use cudalink_toolkit::{Environment, Origin, Refusal, Search, Tool, Toolkit, Version};
 use tempfile::TempDir;
 
 /// A scratch folder with toolkits in it.
@@ -54,6 +54,13 @@ impl Machine {
         );
         stand_in("python3", &bin);
         self.environment.path = Some(OsString::from(bin));
+    }
+
+    /// The toolkit in this folder, which a variable names.
+    fn find(&mut self, root: &Path) -> Toolkit {
+        self.environment.cuda_home = Some(root.to_owned());
+        let found = Search::new(&self.environment).find();
+        found.expect("it is there")
     }
 
     fn found(&self) -> Vec<(Origin, PathBuf)> {
@@ -326,10 +333,7 @@ fn nvcc_is_asked_for_the_version_once() {
     let root = machine.path("home");
     stand_in("nvcc", &root.join("bin"));
     program(&root.join("bin/ptxas"));
-    machine.environment.cuda_home = Some(root.clone());
-    let toolkit = Search::new(&machine.environment)
-        .find()
-        .expect("it is there");
+    let toolkit = machine.find(&root);
     let calls = root.join("bin/calls");
     assert!(!calls.exists(), "finding a toolkit runs nothing");
     for _ in 0..2 {
@@ -375,10 +379,7 @@ fn parts_are_found_in_every_layout() {
     for [include, lib, nvvm, link, cicc] in [installer, conda, packages] {
         let mut machine = Machine::new();
         let root = machine.toolkit("home");
-        machine.environment.cuda_home = Some(root.clone());
-        let toolkit = Search::new(&machine.environment)
-            .find()
-            .expect("it is there");
+        let toolkit = machine.find(&root);
         let error = toolkit
             .tool(Tool::Cicc)
             .expect_err("it is not there yet")
@@ -388,29 +389,22 @@ fn parts_are_found_in_every_layout() {
             "{error}"
         );
 
-        write(&root.join(include).join("cuda_runtime.h"), "");
-        write(&root.join(lib).join("libcudadevrt.a"), "");
-        write(&root.join(nvvm), "");
-        write(&root.join(link), "");
+        let runtime = format!("{lib}/libcudadevrt.a");
+        let header = format!("{include}/cuda_runtime.h");
+        for file in [&header, &runtime, nvvm, link] {
+            write(&root.join(file), "");
+        }
         program(&root.join(cicc));
-        assert_eq!(
-            toolkit.include_dir().expect("it is there"),
-            root.join(include)
-        );
-        assert_eq!(toolkit.lib_dir().expect("it is there"), root.join(lib));
-        assert_eq!(
-            toolkit.libcudadevrt().expect("it is there"),
-            root.join(lib).join("libcudadevrt.a")
-        );
-        assert_eq!(toolkit.libnvvm().expect("it is there"), root.join(nvvm));
-        assert_eq!(
-            toolkit.libnvjitlink().expect("it is there"),
-            root.join(link)
-        );
-        assert_eq!(
-            toolkit.tool(Tool::Cicc).expect("it is there"),
-            root.join(cicc)
-        );
+        for (found, expected) in [
+            (toolkit.include_dir(), include),
+            (toolkit.lib_dir(), lib),
+            (toolkit.libcudadevrt(), &runtime),
+            (toolkit.libnvvm(), nvvm),
+            (toolkit.libnvjitlink(), link),
+            (toolkit.tool(Tool::Cicc), cicc),
+        ] {
+            assert_eq!(found.expect("it is there"), root.join(expected));
+        }
     }
 }
 
@@ -418,10 +412,7 @@ fn parts_are_found_in_every_layout() {
 fn links_take_what_the_toolkit_has_or_say_what_it_lacks() {
     let mut machine = Machine::new();
     let root = machine.toolkit("home");
-    machine.environment.cuda_home = Some(root.clone());
-    let toolkit = Search::new(&machine.environment)
-        .find()
-        .expect("it is there");
+    let toolkit = machine.find(&root);
     let programs = |optimizes| {
         let found = toolkit.link_programs(optimizes);
         found.map(|programs| (programs.ptxas, programs.libnvjitlink))
