@@ -76,6 +76,34 @@ impl Section {
             _ => None,
         }
     }
+
+    fn is_symbols(&self) -> bool {
+        matches!(
+            self.kind,
+            SectionType::SYMTAB | SectionType::CUDA_MERC_SYMTAB
+        )
+    }
+
+    fn has_instructions(&self) -> bool {
+        self.is_code && self.size >= INSTRUCTION
+    }
+
+    /// Where an instruction starts in the file.
+    fn instruction(&self, number: usize) -> usize {
+        self.start + number % (self.size / INSTRUCTION) * INSTRUCTION
+    }
+}
+
+/// One of the sections with bytes that are wanted, counted round and round.
+fn nth(all: &[Section], wanted: impl Fn(&Section) -> bool, number: usize) -> Option<&Section> {
+    let fitting: Vec<&Section> = all.iter().filter(|s| s.size > 0 && wanted(s)).collect();
+    fitting.get(number.checked_rem(fitting.len())?).copied()
+}
+
+/// The number of a section in its file: all but the first are here.
+fn number_of(all: &[Section], section: &Section) -> u64 {
+    let index = all.iter().position(|s| s.header == section.header);
+    index.map_or(0, |index| index as u64 + 1)
 }
 
 fn sections(data: &[u8]) -> Vec<Section> {
@@ -122,139 +150,165 @@ fn number(value: u32, before: u64) -> u64 {
 
 /// Damages an object as the next twelve bytes say.
 pub fn damage(data: &mut Vec<u8>, bytes: &mut Bytes<'_>) {
-    let how = bytes.byte();
-    let narrow = bytes.byte();
-    let chosen = bytes.short();
-    let at = bytes.word() as usize;
-    let value = bytes.word();
+    let edit = Edit::next(bytes);
     let all = sections(data);
-    let nth = |wanted: fn(&Section) -> bool, n: usize| {
-        let fitting: Vec<&Section> = all.iter().filter(|s| s.size > 0 && wanted(s)).collect();
-        fitting.get(n.checked_rem(fitting.len())?).copied()
-    };
-    let any = nth(|_| true, chosen);
-    let code = nth(|s| s.is_code && s.size >= INSTRUCTION, chosen);
-    let capsule = nth(|s| s.kind == SectionType::CUDA_CAPMERC, chosen);
-    let (Some(any), place) = (any, |s: &Section| s.start + at % s.size) else {
+    let Some(any) = edit.section(&all, |_| true) else {
         return;
     };
-    let instruction = |s: &Section, at: usize| s.start + at % (s.size / INSTRUCTION) * INSTRUCTION;
-    match how % 16 {
-        0 => data[place(any)] = value as u8,
+    let place = any.start + edit.at % any.size;
+    match edit.how % 16 {
+        0 => data[place] = edit.value as u8,
         1 => {
-            let size = 1 << (narrow % 4);
-            let at = place(any) & !(size - 1);
-            let before = read(data, at, size);
-            overwrite(data, at, size, number(value, before));
+            let size = 1 << (edit.narrow % 4);
+            edit.change_number(data, place & !(size - 1), size);
         }
-        2 => overwrite(data, place(any) & !3, 4, value.into()),
-        3 => {
-            let Some(code) = code else { return };
-            let at = instruction(code, at) + usize::from(narrow % 4) * 4;
-            overwrite(data, at, 4, value.into());
-        }
-        4 => {
-            let Some(code) = code else { return };
-            data[instruction(code, at) + usize::from(narrow % 16)] ^= 1 << (value % 8);
-        }
-        // Instructions of other places.
-        5 => {
-            let from = nth(|s| s.is_code && s.size >= INSTRUCTION, value as usize >> 16);
-            let (Some(code), Some(from)) = (code, from) else {
-                return;
-            };
-            let from = instruction(from, value as usize & 0xffff);
-            data.copy_within(from..from + INSTRUCTION, instruction(code, at));
-        }
-        // Another operation.
-        6 => {
-            let Some(code) = code else { return };
-            let at = instruction(code, at);
-            let before = read(data, at, 2);
-            overwrite(data, at, 2, before & 0xf000 | u64::from(value) & 0xfff);
-        }
-        // How an instruction waits.
-        7 => {
-            let Some(code) = code else { return };
-            let at = instruction(code, at) + 8;
-            let before = read(data, at, 8);
-            let waits = u64::from(value & 0x1f_ffff) << 41;
-            overwrite(data, at, 8, before & !(0x1f_ffff << 41) | waits);
-        }
+        2 => overwrite(data, place & !3, 4, edit.value.into()),
+        3..=7 => edit.change_instruction(data, &all),
         8 => {
-            let Some(capsule) = capsule else { return };
-            data[place(capsule)] = value as u8;
+            let capsule = edit.section(&all, |s| s.kind == SectionType::CUDA_CAPMERC);
+            if let Some(capsule) = capsule {
+                data[capsule.start + edit.at % capsule.size] = edit.value as u8;
+            }
         }
-        9 | 10 => {
-            let table = nth(|s| s.rows().is_some(), chosen);
-            let Some((table, row)) = table.and_then(|t| Some((t, t.rows()?))) else {
-                return;
-            };
-            let is_symbols = matches!(
-                table.kind,
-                SectionType::SYMTAB | SectionType::CUDA_MERC_SYMTAB
-            );
-            let (offset, size) = match is_symbols {
-                true => SYMBOL_FIELDS[usize::from(narrow) % 6],
-                false => RELOCATION_FIELDS[usize::from(narrow) % (row / 6)],
-            };
-            let at = table.start + at % (table.size / row).max(1) * row + offset;
-            let before = read(data, at, size);
-            overwrite(data, at, size, number(value, before));
-        }
+        9 | 10 => edit.change_row(data, &all),
         11 => {
-            let (offset, size) = SECTION_FIELDS[usize::from(narrow) % SECTION_FIELDS.len()];
-            let at = any.header + offset;
-            let before = read(data, at, size);
-            overwrite(data, at, size, number(value, before));
+            let field = usize::from(edit.narrow) % SECTION_FIELDS.len();
+            let (offset, size) = SECTION_FIELDS[field];
+            edit.change_number(data, any.header + offset, size);
         }
-        12 => {
-            let Some(from) = nth(|_| true, value as usize >> 16) else {
-                return;
-            };
-            let from = from.start + (value as usize & 0xffff) % from.size;
-            let to = place(any);
-            let size = usize::from(narrow).min(data.len() - from.max(to));
-            data.copy_within(from..from + size, to);
-        }
+        12 => edit.copy(data, &all, place),
         // More or less of a section.
         13 => {
-            let from = (at % any.size) & !(usize::from(narrow) % 16);
-            let size = (value as usize & 0xffff).min(any.size - from);
-            let times = times(size, narrow / 16, value);
-            resize(data, &all, any, from..from + size, times);
+            let from = (edit.at % any.size) & !(usize::from(edit.narrow) % 16);
+            let size = (edit.value as usize & 0xffff).min(any.size - from);
+            resize(data, &all, any, from..from + size, edit.times(size));
         }
-        // More or less code, and as much Mercury code.
-        14 => {
-            let Some(code) = code else { return };
-            let from = instruction(code, at) - code.start;
-            let left = (code.size - from) / INSTRUCTION;
-            let count = (value as usize & 0xff).min(left);
-            let (from, size) = (from / INSTRUCTION, count * INSTRUCTION);
-            let times = times(size, narrow / 16, value);
-            for index in 0..all.len() {
-                let native = all.iter().position(|s| s.header == code.header);
-                let mercury = Some(&all[index]).filter(|s| s.kind == SectionType::CUDA_CAPMERC);
-                let of = mercury.map(|s| read(data, s.start, 4));
-                if of.is_some() && of == native.map(|native| native as u64 + 1) {
-                    repeat_mercury(data, &all, &all[index], from, count, times);
-                }
-            }
-            let start = from * INSTRUCTION;
-            resize(data, &all, code, start..start + size, times);
-        }
+        14 => edit.repeat_code(data, &all),
         _ => {
-            let field = usize::from(narrow) % 64;
-            overwrite(data, field, 1 << (at % 4), number(value, 0));
+            let field = usize::from(edit.narrow) % 64;
+            overwrite(data, field, 1 << (edit.at % 4), number(edit.value, 0));
         }
     }
 }
 
-/// How often a piece of this size is there: not at all, or up to 128 times, but in a file that is not too large.
-fn times(size: usize, power: u8, value: u32) -> usize {
-    match value >> 16 & 1 {
-        0 => (2 << (power % 7)).min(LARGEST / size.max(1)).max(1),
-        _ => 0,
+/// What the fuzzer says of an edit.
+struct Edit {
+    /// Which edit it is.
+    how: u8,
+    /// Chooses among a few.
+    narrow: u8,
+    /// Chooses a section.
+    chosen: usize,
+    /// Where in it.
+    at: usize,
+    value: u32,
+}
+
+impl Edit {
+    fn next(bytes: &mut Bytes<'_>) -> Self {
+        Self {
+            how: bytes.byte(),
+            narrow: bytes.byte(),
+            chosen: bytes.short(),
+            at: bytes.word() as usize,
+            value: bytes.word(),
+        }
+    }
+
+    /// The chosen one of these sections.
+    fn section<'s>(
+        &self,
+        all: &'s [Section],
+        wanted: impl Fn(&Section) -> bool,
+    ) -> Option<&'s Section> {
+        nth(all, wanted, self.chosen)
+    }
+
+    /// How often a piece of this size is there: not at all, or up to 128 times, but in a file that is not too large.
+    fn times(&self, size: usize) -> usize {
+        match self.value >> 16 & 1 {
+            0 => (2 << (self.narrow / 16 % 7))
+                .min(LARGEST / size.max(1))
+                .max(1),
+            _ => 0,
+        }
+    }
+
+    fn change_number(&self, data: &mut [u8], at: usize, size: usize) {
+        let before = read(data, at, size);
+        overwrite(data, at, size, number(self.value, before));
+    }
+
+    fn change_instruction(&self, data: &mut [u8], all: &[Section]) {
+        let Some(code) = self.section(all, Section::has_instructions) else {
+            return;
+        };
+        let (at, value) = (code.instruction(self.at), self.value);
+        match self.how % 16 {
+            3 => overwrite(data, at + usize::from(self.narrow % 4) * 4, 4, value.into()),
+            4 => data[at + usize::from(self.narrow % 16)] ^= 1 << (value % 8),
+            // The instruction of another place.
+            5 => {
+                let from = nth(all, Section::has_instructions, value as usize >> 16);
+                if let Some(from) = from.map(|from| from.instruction(value as usize & 0xffff)) {
+                    data.copy_within(from..from + INSTRUCTION, at);
+                }
+            }
+            // Another operation.
+            6 => {
+                let before = read(data, at, 2);
+                overwrite(data, at, 2, before & 0xf000 | u64::from(value) & 0xfff);
+            }
+            // How it waits.
+            _ => {
+                let before = read(data, at + 8, 8);
+                let waits = u64::from(value & 0x1f_ffff) << 41;
+                overwrite(data, at + 8, 8, before & !(0x1f_ffff << 41) | waits);
+            }
+        }
+    }
+
+    /// Changes a field of a symbol or relocation.
+    fn change_row(&self, data: &mut [u8], all: &[Section]) {
+        let table = self.section(all, |s| s.rows().is_some());
+        let Some((table, row)) = table.and_then(|t| Some((t, t.rows()?))) else {
+            return;
+        };
+        let (offset, size) = match table.is_symbols() {
+            true => SYMBOL_FIELDS[usize::from(self.narrow) % 6],
+            false => RELOCATION_FIELDS[usize::from(self.narrow) % (row / 6)],
+        };
+        let at = table.start + self.at % (table.size / row).max(1) * row + offset;
+        self.change_number(data, at, size);
+    }
+
+    /// Copies bytes of some section to a place.
+    fn copy(&self, data: &mut [u8], all: &[Section], to: usize) {
+        let Some(from) = nth(all, |_| true, self.value as usize >> 16) else {
+            return;
+        };
+        let from = from.start + (self.value as usize & 0xffff) % from.size;
+        let size = usize::from(self.narrow).min(data.len() - from.max(to));
+        data.copy_within(from..from + size, to);
+    }
+
+    /// Makes more or less of code, and of its Mercury code as much.
+    fn repeat_code(&self, data: &mut Vec<u8>, all: &[Section]) {
+        let Some(code) = self.section(all, Section::has_instructions) else {
+            return;
+        };
+        let from = (code.instruction(self.at) - code.start) / INSTRUCTION;
+        let left = code.size / INSTRUCTION - from;
+        let count = (self.value as usize & 0xff).min(left);
+        let times = self.times(count * INSTRUCTION);
+        let native = number_of(all, code);
+        for section in all {
+            if section.kind == SectionType::CUDA_CAPMERC && read(data, section.start, 4) == native {
+                repeat_mercury(data, all, section, from..from + count, times);
+            }
+        }
+        let piece = from * INSTRUCTION..(from + count) * INSTRUCTION;
+        resize(data, all, code, piece, times);
     }
 }
 
@@ -270,17 +324,11 @@ fn resize(
     let (before, rest) = old.split_at(piece.start);
     let (piece, behind) = rest.split_at(piece.len());
     let new = [before, &piece.repeat(times), behind].concat();
-    let index = all.iter().position(|s| s.header == section.header);
-    let index = index.map_or(0, |index| index as u64 + 1);
-    for table in all {
-        let is_symbols = matches!(
-            table.kind,
-            SectionType::SYMTAB | SectionType::CUDA_MERC_SYMTAB
-        );
+    let index = number_of(all, section);
+    for table in all.iter().filter(|table| table.is_symbols()) {
         for at in (0..table.size / SYMBOL).map(|row| table.start + row * SYMBOL) {
-            let is_of_it = is_symbols
-                && read(data, at + 6, 2) == index
-                && read(data, at + 16, 8) == section.size as u64;
+            let is_of_it =
+                read(data, at + 6, 2) == index && read(data, at + 16, 8) == section.size as u64;
             if is_of_it {
                 overwrite(data, at + 16, 8, new.len() as u64);
             }
@@ -314,8 +362,7 @@ fn repeat_mercury(
     data: &mut Vec<u8>,
     all: &[Section],
     section: &Section,
-    from: usize,
-    count: usize,
+    piece: Range<usize>,
     times: usize,
 ) {
     let old = data[section.start..section.start + section.size].to_vec();
@@ -323,22 +370,22 @@ fn repeat_mercury(
         return;
     };
     let mut stored = capsule.stored.iter().peekable();
-    let (mut before, mut piece, mut behind) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut before, mut repeated, mut behind) = (Vec::new(), Vec::new(), Vec::new());
     let (mut at, mut size) = (0, 0);
     for index in 0..capsule.instructions {
         let stored = stored.next_if(|stored| stored.index == index);
         match at {
-            _ if at < from => before.push(stored),
-            _ if at < from + count => piece.push(stored),
+            _ if at < piece.start => before.push(stored),
+            _ if at < piece.end => repeated.push(stored),
             _ => behind.push(stored),
         }
         let machine = stands_for(stored);
-        if (from..from + count).contains(&at) {
+        if piece.contains(&at) {
             size += machine;
         }
         at += machine;
     }
-    let all_of_it = [before, piece.repeat(times), behind].concat();
+    let all_of_it = [before, repeated.repeat(times), behind].concat();
     let mut bitmap = vec![0; all_of_it.len().div_ceil(32) * 4];
     for (at, _) in all_of_it.iter().enumerate().filter(|(_, s)| s.is_none()) {
         bitmap[at / 8] |= 1 << (at % 8);
@@ -358,8 +405,7 @@ fn repeat_mercury(
     // Symbols have the size of the machine code.
     let change = (size * INSTRUCTION) as u64;
     let change = change.wrapping_mul((times as u64).wrapping_sub(1));
-    let index = all.iter().position(|s| s.header == section.header);
-    let index = index.map_or(0, |index| index as u64 + 1);
+    let index = number_of(all, section);
     for table in all
         .iter()
         .filter(|s| s.kind == SectionType::CUDA_MERC_SYMTAB)
