@@ -8,7 +8,7 @@ use crate::options::Keeping;
 use crate::read::{InputSection, Role};
 
 use super::current::Current;
-use super::merger::Merger;
+use super::merger::{Merger, Static};
 use super::{Definition, SectionKind, SharedHome};
 
 /// nvlink's name for the input of what it makes itself.
@@ -50,10 +50,10 @@ impl<'d> Merger<'d, '_> {
         known: Option<SymbolId>,
     ) -> bool {
         let first = self.statics.get(symbol.name).filter(|_| known.is_none());
-        let Some(&(first, _)) = first else {
+        let Some(first) = first else {
             return false;
         };
-        let first = self.merged.input_name(Some(first));
+        let first = self.merged.input_name(Some(first.input));
         let input = &current.object.name;
         let error = Diagnostic::multiple_definition(symbol.name, input, first);
         self.diagnostics.push(error);
@@ -168,11 +168,11 @@ impl<'d> Merger<'d, '_> {
         symbol: &FileSymbol<'d>,
     ) {
         let is_kernel = symbol.other.has(SymbolOther::ENTRY);
-        let found = self.statics.get(symbol.name).copied();
-        if let Some((first, was_kernel)) = found.filter(|_| symbol.binding != Binding::LOCAL)
-            && was_kernel != is_kernel
+        let first = self.statics.get(symbol.name);
+        if let Some(first) = first.filter(|_| symbol.binding != Binding::LOCAL)
+            && first.is_kernel != is_kernel
         {
-            let first = self.merged.input_name(Some(first));
+            let first = self.merged.input_name(Some(first.input));
             let error = Diagnostic::not_always_a_kernel(symbol.name, &current.object.name, first);
             self.diagnostics.push(error);
         }
@@ -182,8 +182,10 @@ impl<'d> Merger<'d, '_> {
     pub(super) fn keep_static(&mut self, current: &Current<'_, 'd>, symbol: &FileSymbol<'d>) {
         if self.keeping == Keeping::AsNvlink {
             let is_kernel = symbol.kind == SymbolType::FUNC && symbol.other.has(SymbolOther::ENTRY);
-            let what = (current.id, is_kernel);
-            self.statics.entry(symbol.name).or_insert(what);
+            self.statics.entry(symbol.name).or_insert(Static {
+                input: current.id,
+                is_kernel,
+            });
         }
     }
 

@@ -46,9 +46,8 @@ pub(super) struct Merger<'d, 'l> {
     pub(super) has_older_tensor_memory: Option<bool>,
     /// The inputs that nvlink still names in messages about a symbol when the definition of a later one is in use.
     pub(super) first_inputs: FxHashMap<SymbolId, InputId>,
-    /// The first input with a static function or variable of a name, and whether that is a kernel. nvlink reports clashes of
-    /// these with global names, which we do not.
-    pub(super) statics: FxHashMap<&'d str, (InputId, bool)>,
+    /// The first static function or variable of a name. nvlink reports clashes of these with global names, which we do not.
+    pub(super) statics: FxHashMap<&'d str, Static>,
     /// Textures, samplers and surfaces that are parameters of kernels.
     pub(super) reference_parameters: FxHashMap<&'d str, SymbolId>,
     prototype_ids: FxHashMap<&'d str, PrototypeId>,
@@ -67,6 +66,13 @@ pub(super) struct Merger<'d, 'l> {
     pub(super) defined_commons: FxHashSet<SymbolId>,
     /// The values that symbols had before a tentative definition.
     pub(super) values_before: FxHashMap<SymbolId, u64>,
+}
+
+/// A static function or variable.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Static {
+    pub(super) input: InputId,
+    pub(super) is_kernel: bool,
 }
 
 fn has_unified_functions(object: &Object<'_>) -> bool {
