@@ -5,6 +5,8 @@
 //! behind the other. Where that is too much, every variable gets another
 //! place.
 
+use std::ops::Range;
+
 use rustc_hash::FxHashSet;
 
 use crate::cubin::SymbolType;
@@ -278,11 +280,11 @@ fn pack(variables: &[Variable]) -> Bank {
     let mut sorted = variables.to_vec();
     sorted.sort_by_key(|variable| std::cmp::Reverse((variable.align, variable.size)));
     let mut bank = Bank::new(0);
-    let mut gaps: Vec<(u64, u64)> = Vec::new();
+    let mut gaps: Vec<Range<u64>> = Vec::new();
     for variable in sorted {
-        let place = |&(start, end): &(u64, u64)| {
-            let to = start.next_multiple_of(variable.align);
-            (to + variable.size <= end).then_some(to)
+        let place = |gap: &Range<u64>| {
+            let to = gap.start.next_multiple_of(variable.align);
+            (to + variable.size <= gap.end).then_some(to)
         };
         let found = gaps
             .iter()
@@ -290,15 +292,14 @@ fn pack(variables: &[Variable]) -> Bank {
             .find_map(|(index, gap)| Some((index, place(gap)?)));
         let to = match found {
             Some((index, to)) => {
-                let (start, end) = gaps.swap_remove(index);
-                gaps.extend((start < to).then_some((start, to)));
-                let rest = to + variable.size;
-                gaps.extend((rest < end).then_some((rest, end)));
+                let gap = gaps.swap_remove(index);
+                let left = [gap.start..to, to + variable.size..gap.end];
+                gaps.extend(left.into_iter().filter(|gap| !gap.is_empty()));
                 to
             }
             None => {
                 let to = bank.size.next_multiple_of(variable.align);
-                gaps.extend((bank.size < to).then_some((bank.size, to)));
+                gaps.extend(Some(bank.size..to).filter(|gap| !gap.is_empty()));
                 to
             }
         };

@@ -7,6 +7,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
@@ -371,7 +372,7 @@ impl<'d> Moving<'d> {
 /// After the constants that symbols name, relocatable objects have those of definitions that lost. These do not move (case
 /// `relocatable_lost_constants`).
 fn forget_unnamed(source: &mut Section<'_>) {
-    let end = source.pieces().iter().map(|&(_, end)| end).max();
+    let end = source.pieces().iter().map(|piece| piece.end).max();
     let is_lost = source.unused_constants().is_none();
     let Some(end) = end.filter(|&end| end < source.content.size && is_lost) else {
         return;
@@ -391,8 +392,8 @@ fn forget_unnamed(source: &mut Section<'_>) {
 
 /// Relocations constant by constant, in the order of their places: so they move (cases
 /// `jump_table` and `ocg_table_order`).
-fn by_piece(relocations: &[Relocation], pieces: &[(u64, u64)]) -> Vec<Relocation> {
-    let mut starts: Vec<u64> = pieces.iter().map(|&(start, _)| start).collect();
+fn by_piece(relocations: &[Relocation], pieces: &[Range<u64>]) -> Vec<Relocation> {
+    let mut starts: Vec<u64> = pieces.iter().map(|piece| piece.start).collect();
     starts.sort_unstable();
     let mut ordered = relocations.to_vec();
     ordered.sort_by_key(|relocation| starts.partition_point(|&start| start <= relocation.offset));

@@ -5,6 +5,7 @@
 //! have no place of their own in the output.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
@@ -99,7 +100,7 @@ impl<'d> Merger<'d, '_> {
         let start = placed.base + symbol.value;
         let section = &mut self.merged.sections[placed.section];
         let constants = section.constants.get_or_insert_default();
-        constants.pieces.push((start, start + symbol.size));
+        constants.pieces.push(start..start + symbol.size);
         let vanishes = !lists_places || section.is_moved;
         if section.is_moved && section.kind == SectionKind::Constant(OPTIMIZER_BANK) {
             current.counted_constants += 1;
@@ -345,8 +346,8 @@ impl<'d> Merger<'d, '_> {
             return None;
         }
         let parts = &section.content.contributions;
-        let differs = |&(from, to): &(u64, u64)| {
-            let (from, to) = (from.max(start), to.min(end));
+        let differs = |piece: &Range<u64>| {
+            let (from, to) = (piece.start.max(start), piece.end.min(end));
             let own = input.data.get(from as usize..to as usize)?;
             let theirs = parts.iter().find_map(|part| {
                 let from = from.checked_sub(part.offset)? as usize;
@@ -459,7 +460,7 @@ impl<'d> Merger<'d, '_> {
         constants.unused = Some(base);
         constants.unnamed = Some(base);
         constants.was_never_used |= is_new;
-        constants.pieces.push((base, base + input.size));
+        constants.pieces.push(base..base + input.size);
         let placed = Placed { section, base };
         current.unused.insert(index, placed);
         Some(placed)

@@ -222,8 +222,8 @@ pub(crate) struct Section<'d> {
 /// The constants that the compiler made for one function.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CompilerConstants {
-    /// Start and end of each, as the input names them.
-    pub(crate) pieces: Vec<(u64, u64)>,
+    /// The place of each, as the input names them.
+    pub(crate) pieces: Vec<Range<u64>>,
     /// Where the last ones start of a definition that another input has replaced.
     pub(crate) unused: Option<u64>,
     /// Where the last ones start that no symbol names.
@@ -252,8 +252,8 @@ impl CompilerConstants {
 }
 
 impl Section<'_> {
-    /// Start and end of each compiler constant, as the input names them.
-    pub(crate) fn pieces(&self) -> &[(u64, u64)] {
+    /// The place of each compiler constant, as the input names them.
+    pub(crate) fn pieces(&self) -> &[Range<u64>] {
         self.constants.as_ref().map_or(&[], |known| &known.pieces)
     }
 
