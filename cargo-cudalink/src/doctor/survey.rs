@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rustnvlink::arch::Sm;
 use rustnvlink::container::host::ModuleId;
-use rustnvlink::container::{Foreign, HostFile, InputKind, OutOfReach, archive, detect};
+use rustnvlink::container::{Foreign, HostFile, InputKind, Member, OutOfReach, archive, detect};
 use rustnvlink::error::{ParseError, without_number};
 use rustnvlink::fatbin::Kind;
 use serde::{Serialize, Serializer};
@@ -95,74 +95,81 @@ pub(super) type Visit<'v> = dyn FnMut(&str, &str, UnitKind, &[u8]) -> Result<(),
 
 /// Goes through all that is in files, and says what cannot be read.
 pub(super) fn walk(files: &[PathBuf], visit: &mut Visit<'_>) -> Vec<Finding> {
-    let mut findings = Vec::new();
+    let mut walk = Walk {
+        visit,
+        findings: Vec::new(),
+    };
     for path in files {
         let file = path.display().to_string();
         match streams::read(path) {
             Ok(data) => {
                 // What comes by the standard input has no folder.
                 let folder = path.parent().filter(|_| !streams::is_standard(path));
-                walk_file(&file, folder, &data, visit, &mut findings);
+                walk.file(&file, folder, &data);
             }
-            Err(error) => findings.push(unreadable(&file, error.to_string())),
+            Err(error) => walk.findings.push(unreadable(&file, error.to_string())),
         }
     }
-    findings
+    walk.findings
 }
 
-/// The members of a thin archive lie in `folder`.
-fn walk_file(
-    file: &str,
-    folder: Option<&Path>,
-    data: &[u8],
-    visit: &mut Visit<'_>,
-    findings: &mut Vec<Finding>,
-) {
-    let kind = match detect(data) {
-        InputKind::HostObject | InputKind::Bitcode => UnitKind::Object,
-        InputKind::SharedLibrary => UnitKind::SharedLibrary,
-        InputKind::HostExecutable => UnitKind::Program,
-        InputKind::Archive => {
-            let walked = archive::walk(file, data, &mut |name, member| {
-                let data = match (member.data, folder) {
-                    (Some(data), _) => Cow::Borrowed(data),
-                    (None, Some(folder)) => match streams::read_file(&folder.join(&member.name)) {
-                        Ok(data) => Cow::Owned(data),
-                        Err(error) => {
-                            findings.push(unreadable(name, error.to_string()));
-                            return Ok(());
-                        }
-                    },
-                    (None, None) => {
-                        let why = "the archive is thin and does not hold this member";
-                        findings.push(unreadable(name, why.to_owned()));
-                        return Ok(());
-                    }
-                };
-                if matches!(detect(&data), InputKind::HostObject | InputKind::Bitcode)
-                    && let Err(error) = visit(name, file, UnitKind::ArchiveMember, &data)
-                {
-                    findings.push(damaged(name, &error));
-                }
-                Ok(())
-            });
-            if let Err(error) = walked {
-                findings.push(damaged(file, &error));
+struct Walk<'w, 'v> {
+    visit: &'w mut Visit<'v>,
+    findings: Vec<Finding>,
+}
+
+impl Walk<'_, '_> {
+    /// Looks at a file; members of a thin archive lie in `folder`.
+    fn file(&mut self, file: &str, folder: Option<&Path>, data: &[u8]) {
+        match detect(data) {
+            InputKind::HostObject | InputKind::Bitcode => {
+                self.unit(file, file, UnitKind::Object, data);
             }
-            return;
+            InputKind::SharedLibrary => self.unit(file, file, UnitKind::SharedLibrary, data),
+            InputKind::HostExecutable => self.unit(file, file, UnitKind::Program, data),
+            InputKind::Archive => {
+                let walked = archive::walk(file, data, &mut |name, member| {
+                    match bytes_of(&member, folder) {
+                        Ok(data) => self.member(name, file, &data),
+                        Err(why) => self.findings.push(unreadable(name, why)),
+                    }
+                    Ok(())
+                });
+                if let Err(error) = walked {
+                    self.findings.push(damaged(file, &error));
+                }
+            }
+            InputKind::Unknown => {
+                let foreign = Foreign::of(Path::new(file), data);
+                self.findings.push(not_a_host_file(file, &foreign));
+            }
+            known @ (InputKind::Cubin | InputKind::Fatbin | InputKind::Ptx | InputKind::LtoIr) => {
+                self.findings.push(device_code(file, known));
+            }
         }
-        InputKind::Unknown => {
-            let foreign = Foreign::of(Path::new(file), data);
-            findings.push(not_a_host_file(file, &foreign));
-            return;
+    }
+
+    fn member(&mut self, name: &str, archive: &str, data: &[u8]) {
+        if matches!(detect(data), InputKind::HostObject | InputKind::Bitcode) {
+            self.unit(name, archive, UnitKind::ArchiveMember, data);
         }
-        known @ (InputKind::Cubin | InputKind::Fatbin | InputKind::Ptx | InputKind::LtoIr) => {
-            findings.push(device_code(file, known));
-            return;
+    }
+
+    fn unit(&mut self, name: &str, file: &str, kind: UnitKind, data: &[u8]) {
+        if let Err(error) = (self.visit)(name, file, kind, data) {
+            self.findings.push(damaged(name, &error));
         }
-    };
-    if let Err(error) = visit(file, file, kind, data) {
-        findings.push(damaged(file, &error));
+    }
+}
+
+/// The bytes of a member of an archive, or why there are none.
+fn bytes_of<'d>(member: &Member<'d>, folder: Option<&Path>) -> Result<Cow<'d, [u8]>, String> {
+    match (member.data, folder) {
+        (Some(data), _) => Ok(Cow::Borrowed(data)),
+        (None, Some(folder)) => streams::read_file(&folder.join(&member.name))
+            .map(Cow::Owned)
+            .map_err(|error| error.to_string()),
+        (None, None) => Err("the archive is thin and does not hold this member".to_owned()),
     }
 }
 
