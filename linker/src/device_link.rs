@@ -41,10 +41,9 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::fatbin::{self, FatbinOptions, LinkedImage, WriteError};
 use crate::finalize::EMPTY_DOT;
 use crate::inputs::{
-    self, Behaviour, Compilation, Environment, Files, Loaded, Module, Processor, Survey, Taken,
-    Wanted,
+    self, Compilation, Environment, Files, Loaded, Module, Processor, Survey, Taken, Wanted,
 };
-use crate::options::{Keeping, Options, Settings};
+use crate::options::{Behaviour, Options, Settings};
 use crate::report::Reports;
 use crate::{LinkError, Outcome, Product};
 
@@ -68,18 +67,13 @@ impl Request {
         }
     }
 
-    /// Which code and pointers the links keep.
-    pub(crate) fn keeping(&self) -> Keeping {
-        self.inputs.behaviour.keeping()
-    }
-
     fn options(&self, processor: &Processor, loaded: &Loaded<'_>) -> Options {
         Options {
             target: processor.sm,
-            keeping: self.keeping(),
+            behaviour: self.inputs.behaviour,
             kernels: loaded.kernels.clone(),
             constants: loaded.constants.clone(),
-            warnings_are_errors: self.keeping() == Keeping::AsNvlink
+            warnings_are_errors: self.inputs.behaviour == Behaviour::Nvlink
                 && self.inputs.warnings_are_errors
                 && !loaded.forgets_options,
             is_followed: loaded.is_followed,
@@ -516,7 +510,7 @@ impl<'a> Job<'a> {
         let uses_device_runtime = images.any(inputs::Image::is_of_system_library);
         let options = self.request.options(processor, &loaded);
         let outcome = crate::link_objects(
-            inputs::objects(&mut loaded.images, options.keeping),
+            inputs::objects(&mut loaded.images, options.behaviour),
             &options,
             Diagnostics::default(),
             take,

@@ -6,7 +6,7 @@ use crate::arch::{Sm, help_with};
 use crate::demangle::readable;
 use crate::error::{Location, ParseError, without_number};
 use crate::explain::explain;
-use crate::options::Keeping;
+use crate::options::Behaviour;
 use crate::raw_text;
 
 /// How bad it is.
@@ -295,10 +295,10 @@ impl Diagnostic {
     }
 
     /// Bytes that are not what they should be.
-    pub(crate) fn bad_input(error: &ParseError, keeping: Keeping) -> Self {
-        let text = match (keeping, error.nvlink) {
-            (Keeping::AsNvlink, Some(error)) => format!("Internal error: {error}"),
-            (Keeping::AsNvlink | Keeping::Reachable, _) => error.to_string(),
+    pub(crate) fn bad_input(error: &ParseError, behaviour: Behaviour) -> Self {
+        let text = match (behaviour, error.nvlink) {
+            (Behaviour::Nvlink, Some(error)) => format!("Internal error: {error}"),
+            (Behaviour::Nvlink | Behaviour::Own, _) => error.to_string(),
         };
         Self::fatal("bad-input", text).at(&error.location)
     }

@@ -127,7 +127,7 @@ use arena::Arena;
 use diagnostic::{Diagnostic, Diagnostics};
 use error::ParseError;
 use finalize::Finalized;
-use options::{Keeping, Options};
+use options::{Behaviour, Options};
 use output::Sink;
 pub use parallel::with_threads;
 use read::Object;
@@ -252,12 +252,12 @@ fn link_objects<I>(
     for parsed in read {
         match parsed {
             Ok(object) => objects.push(object),
-            Err(error) if options.keeping == Keeping::AsNvlink => {
+            Err(error) if options.behaviour == Behaviour::Nvlink => {
                 damage = Some(error);
                 break;
             }
             Err(error) => {
-                diagnostics.push(Diagnostic::bad_input(&error, options.keeping));
+                diagnostics.push(Diagnostic::bad_input(&error, options.behaviour));
             }
         }
     }
@@ -268,7 +268,7 @@ fn link_objects<I>(
             reports: Reports::default(),
         };
     }
-    if options.keeping == Keeping::Reachable {
+    if options.behaviour == Behaviour::Own {
         odr::separate(&mut objects);
     }
     let mut reports = Reports::default();
@@ -278,7 +278,7 @@ fn link_objects<I>(
     // These come last among the messages: an error here does not keep the link from finding others.
     let mut differences = Diagnostics::default();
     if let Err(error) = odr::check(&objects, options.settings.odr, &mut differences) {
-        differences.push(Diagnostic::bad_input(&error, options.keeping));
+        differences.push(Diagnostic::bad_input(&error, options.behaviour));
     }
     let finalized = pipeline::link(
         objects,

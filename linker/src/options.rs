@@ -2,10 +2,10 @@
 //!
 //! ```
 //! use rustnvlink::container::host::ReferenceScope;
-//! use rustnvlink::options::{DebugLevel, KernelFilter, Keeping, Options, Patterns};
+//! use rustnvlink::options::{Behaviour, DebugLevel, KernelFilter, Options, Patterns};
 //!
 //! let mut options = Options::new("sm_90a".parse().unwrap());
-//! options.keeping = Keeping::AsNvlink; // nvlink's bytes also where it is plainly wrong
+//! options.behaviour = Behaviour::Nvlink; // nvlink's bytes also where it is plainly wrong
 //! options.kernels = KernelFilter::Matching(Patterns {
 //!     external: vec!["_Z4saxpy*".to_owned()],
 //!     internal: Vec::new(),
@@ -22,19 +22,20 @@ use crate::container::host::{ReferenceScope, pattern_matches};
 use crate::cubin::UnifiedIndex;
 use crate::report;
 
-/// What a link keeps of its inputs.
+/// What a link does where nvlink is plainly wrong, or says nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Keeping {
-    /// All that a kernel or a pointer may reach.
+pub enum Behaviour {
+    /// What is right: all stays that a kernel or a pointer may reach, what contradicts itself is an error, and a message
+    /// names every input that is left out.
     #[default]
-    Reachable,
-    /// What nvlink keeps, which is too little in some programs:
+    Own,
+    /// What nvlink 13.0 does, byte for byte and word for word. In some programs it keeps too little:
     ///
     /// - Functions that are called only from functions behind pointers are dropped, and the calls lead nowhere.
     /// - Pointers in data to a weak function that another file defines lead nowhere either.
     /// - The link fails where a function stays and its alias is dropped.
     /// - Memory barriers are dropped from kernels that call no functions (case `recode`).
-    AsNvlink,
+    Nvlink,
 }
 
 /// Which kernels a link keeps.
@@ -276,8 +277,8 @@ pub struct Settings {
 pub struct Options {
     /// The processor to link for.
     pub target: Sm,
-    /// What is kept of code and pointers.
-    pub keeping: Keeping,
+    /// What is done where nvlink is wrong.
+    pub behaviour: Behaviour,
     /// Kernels that stay.
     pub kernels: KernelFilter,
     /// The `__constant__` variables that stay even if nothing uses them. It matters only where constants do not all fit and
@@ -299,7 +300,7 @@ impl Options {
     pub fn new(target: Sm) -> Self {
         Self {
             target,
-            keeping: Keeping::default(),
+            behaviour: Behaviour::default(),
             kernels: KernelFilter::All,
             constants: KernelFilter::All,
             warnings_are_errors: false,

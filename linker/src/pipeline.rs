@@ -6,7 +6,7 @@ use crate::error::{NvlinkError, ParseError};
 use crate::finalize::{Figures, Finalized, call_graph_table, collect, compute, dot, finalize};
 use crate::layout::{LaidOut, layout, layout_relocatable};
 use crate::merge::{Merged, merge};
-use crate::options::{EarlyAddresses, ImageKind, Keeping, KernelFilter, Options};
+use crate::options::{Behaviour, EarlyAddresses, ImageKind, KernelFilter, Options};
 use crate::parallel;
 use crate::prune::{Lost, Pruned, keep_all, lost_to_alias, prune};
 use crate::read::Object;
@@ -38,7 +38,7 @@ pub(crate) fn link<'d>(
         Ok(finalized) => Some(finalized),
         Err(End::Reported) => None,
         Err(End::Damage(error)) => {
-            diagnostics.push(Diagnostic::bad_input(&error, options.keeping));
+            diagnostics.push(Diagnostic::bad_input(&error, options.behaviour));
             None
         }
     }
@@ -95,11 +95,11 @@ impl<'d> Link<'d, '_> {
             return Err(End::Reported);
         }
         self.report_map(&laid_out);
-        report_undefined(&laid_out, options.keeping, self.diagnostics);
+        report_undefined(&laid_out, options.behaviour, self.diagnostics);
         let calls = self.check_laid_out(&laid_out, lost)?;
         // `compute` runs at the same time as `relocate`. Its messages come after those of `relocate`.
         let mut told = Diagnostics::default();
-        let (relocated, figures) = relocate(laid_out, options.keeping, |pruned| {
+        let (relocated, figures) = relocate(laid_out, options.behaviour, |pruned| {
             compute(pruned, arena, &stacks, options, &mut told)
         });
         self.report_relocated(relocated.as_ref().err(), calls, &told);
@@ -125,7 +125,7 @@ impl<'d> Link<'d, '_> {
         drop(objects);
         self.stop_at_errors()?;
         self.report_unmatched(&merged);
-        let pruned = keep_all(merged, options.keeping, self.diagnostics);
+        let pruned = keep_all(merged, options.behaviour, self.diagnostics);
         self.stop_at_errors()?;
         self.report_dot(&pruned);
         let laid_out = layout_relocatable(
@@ -137,7 +137,7 @@ impl<'d> Link<'d, '_> {
         );
         self.report_map(&laid_out);
         let mut told = Diagnostics::default();
-        let (relocated, figures) = relocate(laid_out, options.keeping, |pruned| {
+        let (relocated, figures) = relocate(laid_out, options.behaviour, |pruned| {
             collect(pruned, arena, options, &mut told)
         });
         let finalized = self.recode_and_finalize(relocated?, figures);
@@ -152,10 +152,10 @@ impl<'d> Link<'d, '_> {
         mut relocated: Relocated<'d>,
         figures: Figures<'d>,
     ) -> Finalized<'d> {
-        let (keeping, debug) = (self.options.keeping, self.options.settings.debug);
+        let (behaviour, debug) = (self.options.behaviour, self.options.settings.debug);
         self.diagnostics
-            .extend(recode(&mut relocated, keeping, debug));
-        pace_slots(&mut relocated, keeping, debug);
+            .extend(recode(&mut relocated, behaviour, debug));
+        pace_slots(&mut relocated, behaviour, debug);
         finalize(relocated, figures)
     }
 
@@ -173,7 +173,7 @@ impl<'d> Link<'d, '_> {
 
     /// Warns of names that options give and no input has.
     fn report_unmatched(&mut self, merged: &Merged<'d>) {
-        if self.options.keeping == Keeping::Reachable {
+        if self.options.behaviour == Behaviour::Own {
             self.diagnostics
                 .extend(report::unmatched(merged, self.options));
         }
@@ -204,7 +204,7 @@ impl<'d> Link<'d, '_> {
     /// Ends the link where nvlink's ends because it has dropped something that is still in use. What nvlink notices only
     /// after the layout is returned for [`Self::check_laid_out`].
     fn check_pruned(&mut self, pruned: &Pruned<'d>) -> Result<Option<Lost>, End> {
-        if self.options.keeping == Keeping::Reachable {
+        if self.options.behaviour == Behaviour::Own {
             return Ok(None);
         }
         let merged = &pruned.merged;
@@ -231,7 +231,7 @@ impl<'d> Link<'d, '_> {
         }
         let names = self.options.settings.call_graph;
         let calls = names.map(|names| call_graph_table(&laid_out.pruned, names));
-        let loses_handles = self.options.keeping == Keeping::AsNvlink
+        let loses_handles = self.options.behaviour == Behaviour::Nvlink
             && self.options.drops_dead_code()
             && laid_out.pruned.loses_handles();
         let lost = match lost {

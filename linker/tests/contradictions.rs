@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rustnvlink::cubin::{File, Symbol};
-use rustnvlink::options::{EarlyAddresses, ImageKind, Keeping, Options};
+use rustnvlink::options::{Behaviour, EarlyAddresses, ImageKind, Options};
 use rustnvlink::{Input, link};
 
 /// A committed object for a processor of this number.
@@ -49,11 +49,11 @@ impl Given {
     }
 
     /// What a relocatable link says of it with `number` at `field`: a place and a size.
-    fn linked_with(&self, field: (usize, usize), number: u64, keeping: Keeping) -> String {
+    fn linked_with(&self, field: (usize, usize), number: u64, behaviour: Behaviour) -> String {
         let mut data = self.data.clone();
         data[field.0..][..field.1].copy_from_slice(&number.to_le_bytes()[..field.1]);
         let mut options = Options::new(format!("sm_{}", self.sm).parse().expect("a processor"));
-        options.keeping = keeping;
+        options.behaviour = behaviour;
         options.settings.image = ImageKind::Relocatable(EarlyAddresses::Leave);
         let outcome = link(
             &[Input {
@@ -72,7 +72,7 @@ impl Given {
 
     #[track_caller]
     fn is_refused_with(&self, field: (usize, usize), number: u64, place: &str, problem: &str) {
-        let said = self.linked_with(field, number, Keeping::Reachable);
+        let said = self.linked_with(field, number, Behaviour::Own);
         let start = format!("{}, {place}", self.name);
         assert!(said.contains(&start) && said.contains(problem), "{said}");
     }
@@ -136,7 +136,7 @@ fn sections_that_contradict_their_names_or_others_are_refused() {
         (100, ".nv.info.saxpy", INFO, 99, "section 99 does not exist"),
     ] {
         let given = Given::read("saxpy", sm);
-        assert_eq!(given.linked_with((0, 1), 0x7f, Keeping::Reachable), "");
+        assert_eq!(given.linked_with((0, 1), 0x7f, Behaviour::Own), "");
         let at = given.header(section) + field.0;
         given.is_refused_with((at, field.1), number, "section ", problem);
     }
@@ -328,7 +328,7 @@ fn headers_in_the_place_of_others_are_refused() {
                 );
                 let (before, after) = swapped.data.split_at_mut(table + other * 64);
                 before[table + one * 64..][..64].swap_with_slice(&mut after[..64]);
-                let said = swapped.linked_with((0, 1), 0x7f, Keeping::Reachable);
+                let said = swapped.linked_with((0, 1), 0x7f, Behaviour::Own);
                 let matters = is_named(name) || is_named(other_name);
                 assert_eq!(
                     said.contains("[bad-input]"),
@@ -473,7 +473,7 @@ fn relocations_of_what_is_not_there_are_refused() {
 fn contradictions_are_of_no_matter_where_all_is_as_with_nvlink() {
     let given = Given::read("caller", 90);
     let (_, at) = given.symbol(".debug_frame");
-    let said = given.linked_with((at + VALUE.0, VALUE.1), 8, Keeping::AsNvlink);
+    let said = given.linked_with((at + VALUE.0, VALUE.1), 8, Behaviour::Nvlink);
     assert_eq!(said, "");
 }
 
@@ -488,7 +488,7 @@ fn what_tools_say_of_themselves_has_to_be_in_the_note() {
     given.is_refused_with((at, 4), 0x1000, place, problem);
     // Names of files need not be text.
     let tool = given.section(".note.nv.tkinfo") + OWNER + 6 * 4 + 1;
-    assert_eq!(given.linked_with((tool, 1), 0xff, Keeping::Reachable), "");
+    assert_eq!(given.linked_with((tool, 1), 0xff, Behaviour::Own), "");
 }
 
 /// The last link could not tell.
@@ -501,7 +501,7 @@ fn relocatable_links_ask_for_registers() {
     const REGISTERS: u32 = 0x0008_2f04;
     assert_eq!(word(at), REGISTERS);
     // A record of another kind, which says nothing of registers.
-    let said = given.linked_with((at + 1, 1), 0x11, Keeping::Reachable);
+    let said = given.linked_with((at + 1, 1), 0x11, Behaviour::Own);
     assert!(
         said.contains("'callee' has none for callee(float, int) [no-register-count]"),
         "{said}"

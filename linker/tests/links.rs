@@ -5,7 +5,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use rustnvlink::arch::Sm;
 use rustnvlink::cubin::{File, Note, NoteKind, ObjectKind, SymbolOther, ToolNote, UnifiedIndex};
-use rustnvlink::options::{EarlyAddresses, ImageKind, Keeping, KernelFilter, Options, Patterns};
+use rustnvlink::options::{Behaviour, EarlyAddresses, ImageKind, KernelFilter, Options, Patterns};
 use rustnvlink::{Input, link};
 
 const ARCHS: [u16; 5] = [75, 80, 90, 100, 120];
@@ -201,7 +201,7 @@ fn unified_functions_and_variables_stand_where_the_index_wants_them() {
         let pointers = section(".rela.nv.udt").expect("their pointers");
         let offsets = File::relocations(pointers).expect("relocations");
         assert_eq!(offsets.map(|r| r.offset).collect::<Vec<_>>(), [8]);
-        options.keeping = Keeping::AsNvlink;
+        options.behaviour = Behaviour::Nvlink;
         let refused = link_pair_as(&options, &object, &object);
         assert!(refused.image.is_none(), "sm_{arch}");
     }
@@ -251,12 +251,12 @@ fn every_kernel_has_its_texture_parameters() {
 #[test]
 fn slots_outside_of_their_table_are_refused() {
     for arch in [90, 100] {
-        for keeping in [Keeping::Reachable, Keeping::AsNvlink] {
+        for behaviour in [Behaviour::Own, Behaviour::Nvlink] {
             for slot in [0x80, 0x380, 0xff_ffff_ff00, !0x7f] {
                 let object = input("unified", arch);
                 let mut options = options(arch);
                 options.settings.unified_index = Some(unified_index(slot));
-                options.keeping = keeping;
+                options.behaviour = behaviour;
                 let inputs = [Input {
                     name: "unified.cubin",
                     data: &object,
@@ -306,7 +306,7 @@ fn addresses_of_nvlink_are_warned_of() {
             .collect();
         assert_eq!(codes, ["stale-addresses"], "sm_{arch}");
         let mut as_nvlink = options(arch);
-        as_nvlink.keeping = Keeping::AsNvlink;
+        as_nvlink.behaviour = Behaviour::Nvlink;
         assert_eq!(link(&joined, &as_nvlink).diagnostics.messages(), []);
     }
 }
@@ -437,7 +437,7 @@ proptest! {
         arch in prop::sample::select(&ARCHS[..]),
         image in prop::sample::select(&IMAGES[..]),
         early in prop::sample::select(&IMAGES[1..]),
-        keeping in prop::sample::select(&[Keeping::Reachable, Keeping::AsNvlink][..]),
+        behaviour in prop::sample::select(&[Behaviour::Own, Behaviour::Nvlink][..]),
         damage in damage(),
     ) {
         let mut options = options(arch);
@@ -446,7 +446,7 @@ proptest! {
         let mut joined = joined.image.expect("the committed inputs link");
         apply(&mut joined, &damage);
         options.settings.image = image;
-        options.keeping = keeping;
+        options.behaviour = behaviour;
         let outcome = link(&[Input { name: "joined.cubin", data: &joined }], &options);
         prop_assert_eq!(outcome.image.is_none(), outcome.diagnostics.has_errors());
     }

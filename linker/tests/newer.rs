@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rustnvlink::arch::Sm;
 use rustnvlink::cubin::{DeviceNote, File};
-use rustnvlink::options::{EarlyAddresses, ImageKind, Keeping, Options};
+use rustnvlink::options::{Behaviour, EarlyAddresses, ImageKind, Options};
 use rustnvlink::{Input, Outcome, link};
 
 const ARCHS: [u16; 3] = [90, 100, 120];
@@ -42,12 +42,12 @@ fn newer(name: &str, toolkit: u16, arch: u16) -> Vec<u8> {
     input("newer", &name, arch)
 }
 
-fn link_all(objects: &[Vec<u8>], arch: u16, keeping: Keeping) -> Outcome {
+fn link_all(objects: &[Vec<u8>], arch: u16, behaviour: Behaviour) -> Outcome {
     let names: Vec<String> = (0..objects.len()).map(|i| format!("{i}.cubin")).collect();
     let inputs = names.iter().zip(objects);
     let inputs: Vec<Input<'_>> = inputs.map(|(name, data)| Input { name, data }).collect();
     let mut options = Options::new(Sm::new(arch));
-    options.keeping = keeping;
+    options.behaviour = behaviour;
     link(&inputs, &options)
 }
 
@@ -88,7 +88,7 @@ fn they_become_what_their_own_linkers_make() {
     for (toolkit, compared) in TOOLKITS {
         for arch in ARCHS {
             let objects = ["a", "b"].map(|name| newer(name, toolkit, arch));
-            let outcome = link_all(&objects, arch, Keeping::Reachable);
+            let outcome = link_all(&objects, arch, Behaviour::Own);
             assert_eq!(outcome.diagnostics.messages(), [], "{toolkit} sm_{arch}");
             let mut ours = sections(&outcome.image.expect("no message and no image"));
             let mut expected = sections(&newer("linked", toolkit, arch));
@@ -108,7 +108,7 @@ fn they_become_what_their_own_linkers_make() {
 #[test]
 fn nvlink_refuses_them() {
     let objects = [newer("a", 131, 90), newer("b", 131, 90)];
-    let outcome = link_all(&objects, 90, Keeping::AsNvlink);
+    let outcome = link_all(&objects, 90, Behaviour::Nvlink);
     assert_eq!(codes(&outcome), ["newer-toolkit", "newer-toolkit"]);
     assert!(outcome.image.is_none());
 }
@@ -119,7 +119,7 @@ fn a_program_names_the_newest_of_its_toolkits() {
         let [old, new] = [input("", "saxpy", arch), newer("b", 135, arch)];
         assert_eq!(toolkit_of(&old), Some(130));
         for objects in [[&old, &new], [&new, &old]] {
-            let outcome = link_all(&objects.map(Clone::clone), arch, Keeping::Reachable);
+            let outcome = link_all(&objects.map(Clone::clone), arch, Behaviour::Own);
             assert_eq!(outcome.diagnostics.messages(), [], "sm_{arch}");
             let image = outcome.image.expect("no message and no image");
             assert_eq!(toolkit_of(&image), Some(135), "sm_{arch}");
@@ -147,7 +147,7 @@ fn dynamic_shared_memory_is_aligned() {
             ];
             assert_eq!(sizes, expected, "sm_{arch}");
         };
-        let once = link_all(std::slice::from_ref(&object), arch, Keeping::Reachable);
+        let once = link_all(std::slice::from_ref(&object), arch, Behaviour::Own);
         check(&once.image.expect("an image"));
         let mut options = Options::new(Sm::new(arch));
         options.settings.image = ImageKind::Relocatable(EarlyAddresses::Leave);
@@ -155,7 +155,7 @@ fn dynamic_shared_memory_is_aligned() {
         let data = &object;
         let joined = link(&[Input { name, data }], &options);
         let joined = joined.image.expect("an object");
-        let again = link_all(&[joined], arch, Keeping::Reachable);
+        let again = link_all(&[joined], arch, Behaviour::Own);
         check(&again.image.expect("an image"));
     }
 }
@@ -163,11 +163,11 @@ fn dynamic_shared_memory_is_aligned() {
 #[test]
 fn toolkits_that_nobody_looked_at_are_told_once() {
     let objects = ["a", "b"].map(|name| made_by(newer(name, 135, 90), 139));
-    let outcome = link_all(&objects, 90, Keeping::Reachable);
+    let outcome = link_all(&objects, 90, Behaviour::Own);
     assert_eq!(codes(&outcome), ["newer-toolkit"]);
     assert_eq!(outcome.image.as_deref().and_then(toolkit_of), Some(139));
     let objects = ["a", "b"].map(|name| made_by(newer(name, 135, 90), 140));
-    let outcome = link_all(&objects, 90, Keeping::Reachable);
+    let outcome = link_all(&objects, 90, Behaviour::Own);
     assert_eq!(codes(&outcome), ["newer-toolkit", "newer-toolkit"]);
     assert!(outcome.image.is_none());
 }

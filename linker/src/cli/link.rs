@@ -15,7 +15,8 @@ use crate::device_link::{Job, One};
 use crate::diagnostic::Diagnostic;
 use crate::fatbin::{self, FatbinOptions, LinkedImage};
 use crate::finalize::EMPTY_DOT;
-use crate::inputs::{self, Behaviour, Compilation, Environment, Files, Module, Processor};
+use crate::inputs::{self, Compilation, Environment, Files, Module, Processor};
+use crate::options::Behaviour;
 use crate::output::{Clash, Named, clash};
 use crate::parallel;
 use crate::raw_text;
@@ -137,8 +138,7 @@ fn read_beside(request: &mut Request) -> Result<(), Diagnostic> {
     if let Some(path) = &request.unified_index {
         let bytes = read_named(path, behaviour)?;
         let index = UnifiedIndex::parse(&raw_text::text(path.as_os_str()), bytes);
-        let keeping = request.link.keeping();
-        let index = index.map_err(|error| Diagnostic::bad_input(&error, keeping))?;
+        let index = index.map_err(|error| Diagnostic::bad_input(&error, behaviour))?;
         request.link.settings.unified_index = Some(index);
     }
     if let Some(path) = &request.host_data {

@@ -15,7 +15,7 @@ use crate::arch::Sm;
 use crate::device_link;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::host::script::BaseScript;
-use crate::inputs::Behaviour;
+use crate::options::Behaviour;
 
 pub(crate) use link::lower_link;
 

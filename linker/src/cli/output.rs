@@ -9,7 +9,8 @@ use std::time::Duration;
 use super::Exit;
 use super::lower::{Request, Target};
 use crate::diagnostic::Diagnostic;
-use crate::inputs::{Behaviour, Compilation};
+use crate::inputs::Compilation;
+use crate::options::Behaviour;
 use crate::output::{Sink, Unwritten};
 use crate::raw_text;
 

@@ -11,7 +11,7 @@
 //! quotes, and quotes but those behind a backslash that is part of the text. It reads lines in pieces, and a
 //! zero byte ends its piece.
 
-use crate::inputs::Behaviour;
+use crate::options::Behaviour;
 use crate::raw_text;
 
 /// How many bytes of a line nvlink reads at once.

@@ -11,7 +11,7 @@ use super::messages::Format;
 use super::response_file::{self, Stray};
 use super::values::{is_processor, number, undefined_value};
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::inputs::Behaviour;
+use crate::options::Behaviour;
 use crate::raw_text;
 
 /// How many options files may lie in one another.

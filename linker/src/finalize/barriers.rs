@@ -7,7 +7,7 @@
 use crate::cubin::{Format, InfoCode};
 use crate::id::{FunctionId, IdVec, SectionId};
 use crate::merge::{InfoRecord, Payload};
-use crate::options::Keeping;
+use crate::options::Behaviour;
 use crate::prune::Pruned;
 
 use super::records::{Records, put};
@@ -16,7 +16,7 @@ use super::records::{Records, put};
 /// have to be cleared for that.
 pub(super) fn record<'d>(
     pruned: &Pruned<'d>,
-    keeping: Keeping,
+    behaviour: Behaviour,
     records: &mut IdVec<FunctionId, Records<'d>>,
 ) -> Vec<SectionId> {
     let mut changed = Vec::new();
@@ -27,7 +27,7 @@ pub(super) fn record<'d>(
             continue;
         }
         let own = recorded(&records[id]);
-        if keeping == Keeping::AsNvlink && own > 0 {
+        if behaviour == Behaviour::Nvlink && own > 0 {
             continue;
         }
         put(&mut records[id], barriers(own.max(counted)));

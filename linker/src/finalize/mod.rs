@@ -21,7 +21,7 @@ use crate::cubin::{CallGraph, InfoCode, SectionFlags};
 use crate::diagnostic::Diagnostics;
 use crate::id::{FunctionId, IdVec, PrototypeId, SectionId, SymbolId};
 use crate::merge::{InfoRecord, Merged};
-use crate::options::{Keeping, Options};
+use crate::options::{Behaviour, Options};
 use crate::prune::Pruned;
 use crate::relocate::Relocated;
 use crate::stacks::Stacks;
@@ -97,11 +97,11 @@ pub(crate) fn compute<'d>(
     let codes = Codes::of(function_records.iter());
     records::mark_unbounded(pruned, stacks, &mut function_records);
     records::assume_unknown_masks(pruned, &codes, &mut function_records);
-    if options.keeping == Keeping::AsNvlink {
+    if options.behaviour == Behaviour::Nvlink {
         records::drop_lost_banks(pruned, &mut function_records);
     }
     let registers = Registers::new(pruned);
-    let all_known = registers::check_known(pruned, &registers, options.keeping, diagnostics);
+    let all_known = registers::check_known(pruned, &registers, options.behaviour, diagnostics);
     let mut module_records = records::module(pruned, arena, stacks, &registers);
     let own_codes = inherit::own_codes(pruned, &function_records);
     inherit::inherit(pruned, &mut function_records);
@@ -109,7 +109,7 @@ pub(crate) fn compute<'d>(
     registers::check(pruned, &registers, options.settings.call_graph, diagnostics);
     let mut behind_figures = Vec::new();
     if codes.has(InfoCode::EXTERNS) {
-        if options.keeping == Keeping::AsNvlink {
+        if options.behaviour == Behaviour::Nvlink {
             behind_figures = strays::put(
                 pruned,
                 arena,
@@ -124,16 +124,16 @@ pub(crate) fn compute<'d>(
         fragments::collect(pruned, arena, &mut function_records);
     }
     inherit::sort_by_arrival(pruned, own_codes, &mut function_records);
-    let counted = barriers::record(pruned, options.keeping, &mut function_records);
+    let counted = barriers::record(pruned, options.behaviour, &mut function_records);
     slots::join(pruned, arena, &behind_figures, &mut function_records);
-    reserved::check(pruned, &function_records, options.keeping, diagnostics);
+    reserved::check(pruned, &function_records, options.behaviour, diagnostics);
     if options.settings.verbose && all_known {
         report::report(
             pruned,
             &module_records,
             &function_records,
             Some(stacks),
-            options.keeping,
+            options.behaviour,
             diagnostics,
         );
     }
@@ -154,13 +154,13 @@ pub(crate) fn collect<'d>(
     diagnostics: &mut Diagnostics,
 ) -> Figures<'d> {
     let mut function_records = records::of_inputs(pruned);
-    reserved::check(pruned, &function_records, options.keeping, diagnostics);
+    reserved::check(pruned, &function_records, options.behaviour, diagnostics);
     // nvlink leaves this check to the last link, whose messages say less.
-    if options.keeping == Keeping::Reachable {
+    if options.behaviour == Behaviour::Own {
         registers::check_known(
             pruned,
             &Registers::new(pruned),
-            options.keeping,
+            options.behaviour,
             diagnostics,
         );
     }
@@ -174,7 +174,7 @@ pub(crate) fn collect<'d>(
             &module_records,
             &function_records,
             None,
-            options.keeping,
+            options.behaviour,
             diagnostics,
         );
     }

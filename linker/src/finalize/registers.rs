@@ -5,7 +5,7 @@ use crate::cubin::InfoCode;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, Id as _, IdVec};
 use crate::merge::Payload;
-use crate::options::{Keeping, Names};
+use crate::options::{Behaviour, Names};
 use crate::prune::Pruned;
 
 use super::dump;
@@ -52,7 +52,7 @@ pub(super) fn known_registers(pruned: &Pruned<'_>) -> IdVec<FunctionId, Option<u
 pub(super) fn check_known(
     pruned: &Pruned<'_>,
     registers: &Registers,
-    keeping: Keeping,
+    behaviour: Behaviour,
     diagnostics: &mut Diagnostics,
 ) -> bool {
     let functions = &pruned.merged.functions;
@@ -63,10 +63,10 @@ pub(super) fn check_known(
             && reached
                 .any(|other| registers.own(other) > 0 && functions[other].text < functions[id].text)
     };
-    let is_known = |id: FunctionId| match (keeping, registers.own[id]) {
-        (Keeping::AsNvlink, None) if may_say_nothing => true,
-        (Keeping::AsNvlink, own) => own > Some(0) || has_some_before(id),
-        (Keeping::Reachable, own) => own.is_some(),
+    let is_known = |id: FunctionId| match (behaviour, registers.own[id]) {
+        (Behaviour::Nvlink, None) if may_say_nothing => true,
+        (Behaviour::Nvlink, own) => own > Some(0) || has_some_before(id),
+        (Behaviour::Own, own) => own.is_some(),
     };
     let unknown = pruned.merged.functions.enumerate().find(|(id, function)| {
         function.text.is_some() && !function.is_stub && pruned.live.functions[*id] && !is_known(*id)

@@ -9,7 +9,7 @@ use crate::demangle::readable;
 use crate::diagnostic::{Diagnostic, Diagnostics, RESOURCE_USAGE, Severity};
 use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
 use crate::merge::{InfoRecord, SectionKind};
-use crate::options::Keeping;
+use crate::options::Behaviour;
 use crate::prune::Pruned;
 use crate::stacks::Stacks;
 
@@ -23,7 +23,7 @@ pub(super) fn report(
     module_records: &[InfoRecord<'_>],
     function_records: &IdVec<FunctionId, Records<'_>>,
     stacks: Option<&Stacks>,
-    keeping: Keeping,
+    behaviour: Behaviour,
     diagnostics: &mut Diagnostics,
 ) {
     let figures = |text: String| Diagnostic::new(Severity::Info, RESOURCE_USAGE, text);
@@ -34,7 +34,7 @@ pub(super) fn report(
         .filter(|record| record.code == InfoCode::REGCOUNT)
         .filter_map(InfoRecord::symbol_number)
         .collect();
-    let (banks, none) = (banks(pruned, keeping), Banks::default());
+    let (banks, none) = (banks(pruned, behaviour), Banks::default());
     let functions = pruned.merged.functions.enumerate();
     let mut kernels: Vec<_> = functions
         .filter(|&(id, row)| pruned.merged.is_kernel(row) && pruned.live.functions[id])
@@ -59,7 +59,7 @@ pub(super) fn report(
         });
         let own = row
             .text
-            .and_then(|code| banks.get(&Owner::new(code, name, keeping)));
+            .and_then(|code| banks.get(&Owner::new(code, name, behaviour)));
         let own = own.unwrap_or(&none);
         let used = format!(
             "used {registers} registers, used {} barriers, {stack} stack, {} bytes smem, {}0 \
@@ -163,17 +163,17 @@ enum Owner<'n> {
 }
 
 impl<'n> Owner<'n> {
-    fn new(code: SectionId, name: &'n str, keeping: Keeping) -> Self {
-        match keeping {
-            Keeping::AsNvlink => Self::Name(name),
-            Keeping::Reachable => Self::Code(code),
+    fn new(code: SectionId, name: &'n str, behaviour: Behaviour) -> Self {
+        match behaviour {
+            Behaviour::Nvlink => Self::Name(name),
+            Behaviour::Own => Self::Code(code),
         }
     }
 }
 
 /// The banks by what they belong to. nvlink says nothing of them for the
 /// Mercury generation (case `texture_verbose`).
-fn banks<'n>(pruned: &'n Pruned<'_>, keeping: Keeping) -> FxHashMap<Owner<'n>, Banks> {
+fn banks<'n>(pruned: &'n Pruned<'_>, behaviour: Behaviour) -> FxHashMap<Owner<'n>, Banks> {
     let mut all: FxHashMap<Owner<'_>, Banks> = FxHashMap::default();
     let mut first_code: FxHashMap<&str, SectionId> = FxHashMap::default();
     if pruned.merged.target.has_mercury() {
@@ -184,14 +184,15 @@ fn banks<'n>(pruned: &'n Pruned<'_>, keeping: Keeping) -> FxHashMap<Owner<'n>, B
             continue;
         };
         // A bank can go with another kernel of the name (case `static_kernels_filtered`).
-        if bank == 0 && !pruned.live.sections[id] && keeping == Keeping::AsNvlink {
+        if bank == 0 && !pruned.live.sections[id] && behaviour == Behaviour::Nvlink {
             continue;
         }
-        if *first_code.entry(section.name).or_insert(code) != code && keeping == Keeping::AsNvlink {
+        if *first_code.entry(section.name).or_insert(code) != code && behaviour == Behaviour::Nvlink
+        {
             continue;
         }
         let kernel = section.name.splitn(4, '.').nth(3).unwrap_or("");
-        let banks = all.entry(Owner::new(code, kernel, keeping)).or_default();
+        let banks = all.entry(Owner::new(code, kernel, behaviour)).or_default();
         let bank = section
             .name
             .strip_suffix(kernel)

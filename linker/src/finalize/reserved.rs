@@ -6,7 +6,7 @@ use crate::cubin::InfoCode;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, IdVec};
 use crate::merge::InfoRecord;
-use crate::options::{Keeping, Reservation};
+use crate::options::{Behaviour, Reservation};
 use crate::prune::Pruned;
 
 use super::records::Records;
@@ -17,7 +17,7 @@ use super::records::Records;
 pub(super) fn check(
     pruned: &Pruned<'_>,
     records: &IdVec<FunctionId, Records<'_>>,
-    keeping: Keeping,
+    behaviour: Behaviour,
     diagnostics: &mut Diagnostics,
 ) {
     let merged = &pruned.merged;
@@ -37,13 +37,13 @@ pub(super) fn check(
     let last: FxHashMap<&FunctionId, usize> = places.collect();
     own.sort_by_key(|(id, _)| last.get(id).copied());
     for (id, row) in inherited.into_iter().chain(own) {
-        match (pruned.live.functions[id], keeping) {
+        match (pruned.live.functions[id], behaviour) {
             (true, _) => {
                 let name = merged.symbols[row.symbol].name;
                 diagnostics.push(Diagnostic::reserved_shared(name));
             }
-            (false, Keeping::AsNvlink) => diagnostics.push(Diagnostic::reserved_shared("(null)")),
-            (false, Keeping::Reachable) => {}
+            (false, Behaviour::Nvlink) => diagnostics.push(Diagnostic::reserved_shared("(null)")),
+            (false, Behaviour::Own) => {}
         }
     }
 }

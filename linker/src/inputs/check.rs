@@ -8,7 +8,6 @@ use crate::cubin::{
 };
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::{ParseError, Problem};
-use crate::options::Keeping;
 use crate::read::lost_device_note;
 
 use super::{Behaviour, Processor};
@@ -142,7 +141,7 @@ fn parse<'d>(
             Behaviour::Nvlink if !target.has_mercury() && is_cut_off(&error.problem) => Ok(None),
             Behaviour::Nvlink => Err(Diagnostic::bad_input(
                 &error.in_input(name),
-                Keeping::AsNvlink,
+                Behaviour::Nvlink,
             )),
             Behaviour::Own => Err(damaged(name, error)),
         })

@@ -16,7 +16,7 @@ pub(crate) fn read<'d>(
     diagnostics: &mut Diagnostics,
 ) -> Vec<Read<'d>> {
     let processor = Processor::from(options.target);
-    let behaviour = Behaviour::from(options.keeping);
+    let behaviour = options.behaviour;
     if behaviour == Behaviour::Own && !Sm::KNOWN.contains(&options.target) {
         diagnostics.push(Diagnostic::unknown_processor(options.target));
         return Vec::new();
@@ -28,7 +28,7 @@ pub(crate) fn read<'d>(
         let read =
             check(candidate, &processor, behaviour, &mut warnings).map(|verdict| match verdict {
                 Verdict::Link(file) | Verdict::LinkOlder(file) | Verdict::LinkAlone(file) => {
-                    Ok(Object::new(input.name, file, options.keeping))
+                    Ok(Object::new(input.name, file, options.behaviour))
                 }
                 Verdict::Skip(why) => Err(why),
             });

@@ -26,7 +26,7 @@ use std::path::PathBuf;
 use crate::arch::Sm;
 use crate::diagnostic::Diagnostic;
 use crate::error::ParseError;
-use crate::options::{Keeping, KernelFilter};
+use crate::options::{Behaviour, KernelFilter};
 use crate::parallel;
 use crate::read::Object;
 use link_time::{Explainer, Intermediate, Optimizer};
@@ -38,36 +38,6 @@ pub(crate) use modules::{Module, registration};
 pub use ptx::{Assembler, Limits};
 pub use survey::Survey;
 pub(crate) use times::Compilation;
-
-/// How inputs are read where nvlink says nothing or does wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Behaviour {
-    /// A message names every input that is left out.
-    #[default]
-    Own,
-    /// As nvlink 13.0 does.
-    Nvlink,
-}
-
-impl Behaviour {
-    /// What is kept of code and pointers.
-    pub(crate) fn keeping(self) -> Keeping {
-        match self {
-            Self::Own => Keeping::Reachable,
-            Self::Nvlink => Keeping::AsNvlink,
-        }
-    }
-}
-
-impl From<Keeping> for Behaviour {
-    /// A link that keeps what nvlink keeps also reads inputs as nvlink does.
-    fn from(keeping: Keeping) -> Self {
-        match keeping {
-            Keeping::Reachable => Self::Own,
-            Keeping::AsNvlink => Self::Nvlink,
-        }
-    }
-}
 
 /// Which kernels a link keeps, as the command line says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,7 +103,7 @@ pub struct Wanted {
     /// Whether a warning about the options counted as an error before. nvlink notices that only at certain inputs, or after
     /// the last one.
     pub options_failed: bool,
-    /// How the inputs are read.
+    /// What is done where nvlink is wrong.
     pub behaviour: Behaviour,
 }
 
@@ -231,7 +201,7 @@ pub(crate) struct Image<'d> {
 pub(crate) type Read<'d> = Result<Object<'d>, ParseError>;
 
 /// The parsed objects. Those that are not parsed yet are parsed now, on several threads.
-pub(crate) fn objects<'i>(images: &'i mut [Image<'_>], keeping: Keeping) -> Vec<Read<'i>> {
+pub(crate) fn objects<'i>(images: &'i mut [Image<'_>], behaviour: Behaviour) -> Vec<Read<'i>> {
     let known: Vec<_> = images.iter_mut().map(|i| i.object.take()).collect();
     let images = &*images;
     let unknown: Vec<&Image<'_>> = images
@@ -241,7 +211,7 @@ pub(crate) fn objects<'i>(images: &'i mut [Image<'_>], keeping: Keeping) -> Vec<
         .map(|(image, _)| image)
         .collect();
     let bytes = unknown.iter().map(|image| image.data.len()).sum();
-    let parse = |image: &&'i Image<'_>| Object::parse(&image.name, &image.data, keeping);
+    let parse = |image: &&'i Image<'_>| Object::parse(&image.name, &image.data, behaviour);
     let mut parsed = parallel::map(&unknown, bytes, parse).into_iter();
     let objects = known
         .into_iter()

@@ -14,7 +14,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{SectionId, SymbolId};
 use crate::list_sort::list_sort;
 use crate::merge::{BANK_LIMIT, Content, Definition, Merged, Section, SectionKind};
-use crate::options::{DebugLevel, Keeping, KernelFilter, NullAddress, Options};
+use crate::options::{Behaviour, DebugLevel, KernelFilter, NullAddress, Options};
 use crate::prune::Pruned;
 
 use super::Problems;
@@ -41,7 +41,7 @@ struct Variable {
 /// Makes the variables fit, or says that they do not. Tells whether all stand
 /// where their inputs put them.
 pub(super) fn fit(pruned: &mut Pruned<'_>, options: &Options, problems: &mut Problems) -> bool {
-    let keeping = options.keeping;
+    let behaviour = options.behaviour;
     let named = named(options);
     let too_large = too_large(&pruned.merged);
     let all_stay = too_large.is_empty();
@@ -58,12 +58,12 @@ pub(super) fn fit(pruned: &mut Pruned<'_>, options: &Options, problems: &mut Pro
             });
         }
         let merged = &mut pruned.merged;
-        let bank = match keeping {
+        let bank = match behaviour {
             // Where some may go, nvlink reserves nothing.
-            Keeping::AsNvlink if named.is_some() => Some(by_size(&variables, NullAddress::Used)),
-            Keeping::AsNvlink => Some(by_size(&variables, merged.shared_memory.null)),
-            Keeping::Reachable if can_move(merged, section, &variables) => Some(pack(&variables)),
-            Keeping::Reachable => None,
+            Behaviour::Nvlink if named.is_some() => Some(by_size(&variables, NullAddress::Used)),
+            Behaviour::Nvlink => Some(by_size(&variables, merged.shared_memory.null)),
+            Behaviour::Own if can_move(merged, section, &variables) => Some(pack(&variables)),
+            Behaviour::Own => None,
         };
         let size = match &bank {
             Some(bank) => bank.size,
@@ -75,13 +75,13 @@ pub(super) fn fit(pruned: &mut Pruned<'_>, options: &Options, problems: &mut Pro
         }
         match bank {
             // nvlink tells the new size under `-v` though it is too much.
-            Some(bank) if size <= BANK_LIMIT || keeping == Keeping::AsNvlink => {
+            Some(bank) if size <= BANK_LIMIT || behaviour == Behaviour::Nvlink => {
                 // nvlink takes the addresses in variables that go for those of
                 // others, and reserves what it does not for the variables.
-                let rest = match (keeping, named, merged.shared_memory.null) {
-                    (Keeping::AsNvlink, Some(_), NullAddress::Used) => Rest::Follows(0),
-                    (Keeping::AsNvlink, Some(_), NullAddress::Reserved) => Rest::Follows(WORD),
-                    (Keeping::AsNvlink, None, _) | (Keeping::Reachable, _, _) => Rest::Goes,
+                let rest = match (behaviour, named, merged.shared_memory.null) {
+                    (Behaviour::Nvlink, Some(_), NullAddress::Used) => Rest::Follows(0),
+                    (Behaviour::Nvlink, Some(_), NullAddress::Reserved) => Rest::Follows(WORD),
+                    (Behaviour::Nvlink, None, _) | (Behaviour::Own, _, _) => Rest::Goes,
                 };
                 move_parts(merged, section, bank.moves, bank.size, rest);
                 merged.sections[section].content.align = bank.align;
@@ -112,7 +112,7 @@ fn used(pruned: &Pruned<'_>) -> FxHashSet<SymbolId> {
 /// Whether inputs with equal constants share them, as nvlink has it in links that
 /// say which kernels stay.
 pub(super) fn are_shared(options: &Options) -> bool {
-    options.keeping == Keeping::AsNvlink && named(options).is_some()
+    options.behaviour == Behaviour::Nvlink && named(options).is_some()
 }
 
 /// In links that say which kernels stay, the variables that do without being used.

@@ -19,7 +19,7 @@ use crate::merge::{
     BANK_LIMIT, Content, Contribution, Definition, NativeContent, NewSection, Relocation, Section,
     SectionKind,
 };
-use crate::options::{Keeping, ResolvedRelocations};
+use crate::options::{Behaviour, ResolvedRelocations};
 use crate::prune::Pruned;
 use crate::read::OPTIMIZER_BANK;
 
@@ -28,14 +28,14 @@ use super::visibility::Visibility;
 
 /// Moves the constants of each device function, the one merged last first
 /// (case `ocg_functions`). Says where the last ones are that no symbol leads to.
-pub(super) fn layout<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena, keeping: Keeping) -> u64 {
-    let unnamed = place(pruned, arena, keeping);
-    forget_lost(pruned, keeping);
+pub(super) fn layout<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena, behaviour: Behaviour) -> u64 {
+    let unnamed = place(pruned, arena, behaviour);
+    forget_lost(pruned, behaviour);
     unnamed
 }
 
 /// Moves the constants. Returns where the last ones are that no symbol names.
-fn place<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena, keeping: Keeping) -> u64 {
+fn place<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena, behaviour: Behaviour) -> u64 {
     let is_constants = |kind| matches!(kind, SectionKind::Constant(_));
     let moved = pruned.merged.sections_of(is_constants);
     let moved: Vec<SectionId> = moved
@@ -48,7 +48,7 @@ fn place<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena, keeping: Keeping) -> u64
     }
     let kernels: Vec<FunctionId> = pruned.starts();
     let seen_by = Visibility::new(pruned, &kernels);
-    let mut banks = Banks::new(pruned, arena, keeping);
+    let mut banks = Banks::new(pruned, arena, behaviour);
     for section in moved.into_iter().rev() {
         let Some(function) = function_of(pruned, section) else {
             continue;
@@ -103,14 +103,14 @@ fn place<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena, keeping: Keeping) -> u64
 /// replaced, as far as its own constants reach (case `ocg_leftovers`). In constants of kernels, and
 /// of definitions of functions that all lost, nvlink does not drop those further on, and fails (cases
 /// `ocg_kernels` and `weak_kernel_constants`).
-fn forget_lost(pruned: &mut Pruned<'_>, keeping: Keeping) {
+fn forget_lost(pruned: &mut Pruned<'_>, behaviour: Behaviour) {
     let is_bank = |kind| kind == SectionKind::Constant(OPTIMIZER_BANK);
     let banks = pruned.merged.sections_of(is_bank);
     let banks: Vec<SectionId> = banks.map(|(id, _)| id).collect();
     for bank in banks {
         let merged = &pruned.merged;
         let size = merged.sections[bank].content.size;
-        let fails = keeping == Keeping::AsNvlink && size > 0 && !merged.sections[bank].is_moved;
+        let fails = behaviour == Behaviour::Nvlink && size > 0 && !merged.sections[bank].is_moved;
         if !fails {
             let relocations = &mut pruned.merged.sections[bank].relocations;
             relocations.retain(|r| r.offset < size);
@@ -120,7 +120,7 @@ fn forget_lost(pruned: &mut Pruned<'_>, keeping: Keeping) {
 
 /// A bank has a fixed size (case `ocg_overflow`). nvlink lets equal constants
 /// share a place before it gives up.
-pub(super) fn check(pruned: &Pruned<'_>, keeping: Keeping, problems: &mut Problems) {
+pub(super) fn check(pruned: &Pruned<'_>, behaviour: Behaviour, problems: &mut Problems) {
     let is_bank = |kind| matches!(kind, SectionKind::Constant(1..));
     for (id, section) in pruned.merged.sections_of(is_bank) {
         if section.content.size > BANK_LIMIT
@@ -130,7 +130,7 @@ pub(super) fn check(pruned: &Pruned<'_>, keeping: Keeping, problems: &mut Proble
             let symbol = pruned.merged.functions[function].symbol;
             let name = pruned.merged.symbols[symbol].name;
             // nvlink takes it from the section's name, which is longer in Mercury objects.
-            let name = match keeping == Keeping::AsNvlink && pruned.merged.target.has_mercury() {
+            let name = match behaviour == Behaviour::Nvlink && pruned.merged.target.has_mercury() {
                 true => Cow::Owned(format!("optimizer.{name}")),
                 false => Cow::Borrowed(name),
             };
@@ -154,10 +154,10 @@ enum Owner<'d> {
 }
 
 impl<'d> Owner<'d> {
-    fn of(pruned: &Pruned<'d>, kernel: FunctionId, keeping: Keeping) -> Self {
-        match keeping {
-            Keeping::AsNvlink => Self::Name(pruned.merged.name_of(kernel)),
-            Keeping::Reachable => Self::Kernel(kernel),
+    fn of(pruned: &Pruned<'d>, kernel: FunctionId, behaviour: Behaviour) -> Self {
+        match behaviour {
+            Behaviour::Nvlink => Self::Name(pruned.merged.name_of(kernel)),
+            Behaviour::Own => Self::Kernel(kernel),
         }
     }
 }
@@ -165,7 +165,7 @@ impl<'d> Owner<'d> {
 /// The banks of the kernels.
 struct Banks<'d> {
     arena: &'d Arena,
-    keeping: Keeping,
+    behaviour: Behaviour,
     of_kernel: FxHashMap<(Owner<'d>, SectionKind), SectionId>,
     /// The sections for their relocations.
     relocations: FxHashMap<SectionId, SectionId>,
@@ -178,7 +178,7 @@ struct Banks<'d> {
 }
 
 impl<'d> Banks<'d> {
-    fn new(pruned: &Pruned<'d>, arena: &'d Arena, keeping: Keeping) -> Self {
+    fn new(pruned: &Pruned<'d>, arena: &'d Arena, behaviour: Behaviour) -> Self {
         let merged = &pruned.merged;
         let mut of_kernel: FxHashMap<_, SectionId> = FxHashMap::default();
         for (id, section) in merged.sections_of(|kind| matches!(kind, SectionKind::Constant(_))) {
@@ -186,7 +186,7 @@ impl<'d> Banks<'d> {
                 && let Some(function) = function_of(pruned, id)
             {
                 // A kernel's own last one, and the first kernel's of a name.
-                let owner = Owner::of(pruned, function, keeping);
+                let owner = Owner::of(pruned, function, behaviour);
                 let bank = of_kernel.entry((owner, section.kind)).or_insert(id);
                 if function_of(pruned, *bank) == Some(function) {
                     *bank = id;
@@ -199,7 +199,7 @@ impl<'d> Banks<'d> {
             .collect();
         Self {
             arena,
-            keeping,
+            behaviour,
             of_kernel,
             relocations,
             expected: Vec::new(),
@@ -221,7 +221,7 @@ impl<'d> Banks<'d> {
         kernel: FunctionId,
         kind: SectionKind,
     ) -> Option<SectionId> {
-        let owner = Owner::of(pruned, kernel, self.keeping);
+        let owner = Owner::of(pruned, kernel, self.behaviour);
         self.of_kernel.get(&(owner, kind)).copied()
     }
 
@@ -325,7 +325,7 @@ impl<'d> Banks<'d> {
         let code = functions[kernel].text;
         let bank = NewSection::new(name, kind, 1).with_flags(flags).of(code);
         let bank = pruned.add_section(bank);
-        let owner = Owner::of(pruned, kernel, self.keeping);
+        let owner = Owner::of(pruned, kernel, self.behaviour);
         self.of_kernel.insert((owner, kind), bank);
         bank
     }

@@ -7,7 +7,7 @@ use crate::arch::reserved;
 use crate::cubin::SymbolOther;
 use crate::id::{SectionId, SymbolId};
 use crate::merge::{Definition, ListedShared, Merged, RECORDED, SectionKind, SharedHome};
-use crate::options::{Keeping, ResolvedRelocations};
+use crate::options::{Behaviour, ResolvedRelocations};
 use crate::prune::Pruned;
 
 use super::shared::{Common, KernelView, Listed, SharedLayout, Users, is_dynamic};
@@ -19,7 +19,7 @@ pub(super) fn list(
     users: &Users,
     common: &Common,
     views: &[KernelView],
-    keeping: Keeping,
+    behaviour: Behaviour,
     layout: &mut SharedLayout,
 ) {
     let merged = &mut pruned.merged;
@@ -29,7 +29,7 @@ pub(super) fn list(
     {
         fit_module_section(merged, common, layout, module);
         listed.extend(of_dynamic(merged, users, common, layout, module));
-        if keeping == Keeping::AsNvlink {
+        if behaviour == Behaviour::Nvlink {
             listed.extend(of_whole_programs(merged, module));
         }
     }

@@ -23,7 +23,7 @@ use crate::error::ParseError;
 use crate::id::{SectionId, SymbolId};
 use crate::list_sort::list_sort;
 use crate::merge::{Definition, Merged, NewSection, Section, SectionKind, Symbol};
-use crate::options::{DebugLevel, EarlyAddresses, Keeping, Options};
+use crate::options::{Behaviour, DebugLevel, EarlyAddresses, Options};
 use crate::prune::Pruned;
 use crate::read::{USER_BANK, native_bank};
 
@@ -79,15 +79,15 @@ pub(crate) fn layout<'d>(
     options: &Options,
     diagnostics: &mut Diagnostics,
 ) -> Result<LaidOut<'d>, ParseError> {
-    let keeping = options.keeping;
+    let behaviour = options.behaviour;
     place_commons(&mut pruned);
     append_reserved(&mut pruned, |variable, offset| variable.value = offset);
-    unified::arrange(&mut pruned, keeping)?;
+    unified::arrange(&mut pruned, behaviour)?;
     add_graph_sections(&mut pruned);
     let mut problems = Problems::new();
-    let (whole, left_value, is_null_lost) = match keeping {
-        Keeping::Reachable => (WholePrograms::all(&pruned.merged), 0, false),
-        Keeping::AsNvlink => {
+    let (whole, left_value, is_null_lost) = match behaviour {
+        Behaviour::Own => (WholePrograms::all(&pruned.merged), 0, false),
+        Behaviour::Nvlink => {
             let merged = &mut pruned.merged;
             let debug = options.settings.debug;
             let whole = WholePrograms::as_nvlink(merged, debug);
@@ -96,21 +96,21 @@ pub(crate) fn layout<'d>(
         }
     };
     // The handles of textures come before the shared memory of slots of unified functions (case `unified_textures`).
-    let texture_slots = textures::layout(&mut pruned, arena, keeping);
-    let shared = shared::layout(&mut pruned, arena, keeping, &whole, &mut problems);
+    let texture_slots = textures::layout(&mut pruned, arena, behaviour);
+    let shared = shared::layout(&mut pruned, arena, behaviour, &whole, &mut problems);
     whole.reserve(&mut pruned.merged);
     let all_stay = banks::fit(&mut pruned, options, &mut problems);
     fill_in_constants_size(&mut pruned);
     // The banks that the compiler's constants demand come between the sections
     // that every link makes (case `ocg_late`).
-    let mut null_value = constants::layout(&mut pruned, arena, keeping).max(left_value);
+    let mut null_value = constants::layout(&mut pruned, arena, behaviour).max(left_value);
     if all_stay
         && banks::are_shared(options)
         && let Some(constants) = program_constants(&mut pruned.merged)
     {
         null_value = banks::share(constants).unwrap_or(null_value);
     }
-    constants::check(&pruned, keeping, &mut problems);
+    constants::check(&pruned, behaviour, &mut problems);
     // nvlink looks at one section after another (case `failing_reports`).
     problems.sort_by_key(|&(section, _)| section);
     diagnostics.extend(problems.into_iter().map(|(_, problem)| problem));

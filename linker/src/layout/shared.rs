@@ -19,7 +19,7 @@ use crate::list_sort::list_sort;
 use crate::merge::{
     Definition, Function, ListedShared, Merged, NewSection, SectionKind, SharedHome,
 };
-use crate::options::{Keeping, SharedLimit};
+use crate::options::{Behaviour, SharedLimit};
 use crate::prune::Pruned;
 
 use super::whole::WholePrograms;
@@ -90,13 +90,13 @@ impl KernelView {
 pub(super) fn layout<'d>(
     pruned: &mut Pruned<'d>,
     arena: &'d Arena,
-    keeping: Keeping,
+    behaviour: Behaviour,
     whole: &WholePrograms,
     problems: &mut Problems,
 ) -> SharedLayout {
     let mut layout = SharedLayout::default();
     give_back(&mut pruned.merged);
-    if keeping == Keeping::AsNvlink {
+    if behaviour == Behaviour::Nvlink {
         share_by_name(&mut pruned.merged);
     }
     if pruned.merged.shared.is_empty() && whole.is_empty() {
@@ -107,14 +107,14 @@ pub(super) fn layout<'d>(
     let sizes = whole::sizes(&pruned.merged, kernels);
     let mut views: Vec<KernelView> = sizes.into_iter().map(KernelView::of_size).collect();
     let mut common = share_out(pruned, &users, &mut views);
-    if keeping == Keeping::AsNvlink {
+    if behaviour == Behaviour::Nvlink {
         common.align = whole.align_of_module(&pruned.merged).max(common.align);
     }
     let strangers = whole::strangers(&pruned.merged, kernels, &users.seen_by);
     problems.extend(strangers.into_iter().map(|problem| (None, problem)));
     place_common(pruned, &common, &mut views, &mut layout);
     join_views(&users, &mut views);
-    if keeping == Keeping::AsNvlink {
+    if behaviour == Behaviour::Nvlink {
         forget_common(pruned, kernels, &mut views);
     }
     let variables = common.variables.iter();
@@ -134,8 +134,8 @@ pub(super) fn layout<'d>(
     for &(symbol, start) in &pruned.merged.placed_dynamic {
         layout.offset.entry(symbol).or_insert(start);
     }
-    check_kernels(pruned, &users, &views, keeping, problems);
-    if keeping == Keeping::AsNvlink {
+    check_kernels(pruned, &users, &views, behaviour, problems);
+    if behaviour == Behaviour::Nvlink {
         let end = common.end(&pruned.merged, &layout);
         check_common(&pruned.merged, end, problems);
     }
@@ -145,7 +145,7 @@ pub(super) fn layout<'d>(
         keep_module_section(&mut pruned.merged);
     }
     if pruned.merged.listed_shared != ListedShared::Nothing {
-        list_variables(pruned, &users, &common, &views, keeping, &mut layout);
+        list_variables(pruned, &users, &common, &views, behaviour, &mut layout);
     }
     layout
 }
@@ -168,14 +168,14 @@ fn list_variables(
     users: &Users,
     common: &Common,
     views: &[KernelView],
-    keeping: Keeping,
+    behaviour: Behaviour,
     layout: &mut SharedLayout,
 ) {
     let is_lost = users.lose_dynamic(&pruned.merged, layout);
     layout.records_dynamic = !common.variables.is_empty();
-    listed::list(pruned, users, common, views, keeping, layout);
+    listed::list(pruned, users, common, views, behaviour, layout);
     let is_listed = users.dynamic.iter().all(|s| layout.listed.contains_key(s));
-    layout.lacks_symbol = keeping == Keeping::AsNvlink
+    layout.lacks_symbol = behaviour == Behaviour::Nvlink
         && !common.variables.is_empty()
         && (is_lost && !is_listed || listed::describes_unused(&pruned.merged, layout));
 }
@@ -369,7 +369,7 @@ fn check_kernels(
     pruned: &Pruned<'_>,
     users: &Users,
     views: &[KernelView],
-    keeping: Keeping,
+    behaviour: Behaviour,
     problems: &mut Problems,
 ) {
     let merged = &pruned.merged;
@@ -377,9 +377,9 @@ fn check_kernels(
     let is_hopper = merged.target.family() == Some(Family::Hopper);
     // On sm_90 nvlink takes what the system would keep from the sum also where
     // it keeps nothing (case `shared_options`).
-    let overlooked = match keeping {
-        Keeping::AsNvlink if is_hopper && merged.reserved_shared() == 0 => reserved::SHARED_SIZE,
-        Keeping::AsNvlink | Keeping::Reachable => 0,
+    let overlooked = match behaviour {
+        Behaviour::Nvlink if is_hopper && merged.reserved_shared() == 0 => reserved::SHARED_SIZE,
+        Behaviour::Nvlink | Behaviour::Own => 0,
     };
     for (view, &kernel) in views.iter().zip(&users.kernels) {
         let counted = view.size.saturating_sub(overlooked);

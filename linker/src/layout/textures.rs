@@ -16,7 +16,7 @@ use crate::list_sort::list_sort;
 use crate::merge::{
     Definition, Form, NativeContent, NewSection, ParameterBank, Relocation, Section, SectionKind,
 };
-use crate::options::Keeping;
+use crate::options::Behaviour;
 use crate::prune::Pruned;
 use crate::read::HANDLES_BANK;
 
@@ -89,9 +89,9 @@ enum Bank {
 pub(super) fn layout<'d>(
     pruned: &mut Pruned<'d>,
     arena: &'d Arena,
-    keeping: Keeping,
+    behaviour: Behaviour,
 ) -> TextureSlots {
-    if keeping == Keeping::Reachable {
+    if behaviour == Behaviour::Own {
         pruned.move_texture_parameters();
     }
     let references = references(pruned);
@@ -109,12 +109,12 @@ pub(super) fn layout<'d>(
     let but_samplers: Vec<_> = but_samplers.copied().collect();
     let end = start + own.longest(pruned) + SLOT * slots.len() as u64;
     let users = users(pruned, &kernels);
-    let (users, lost) = match keeping {
-        Keeping::AsNvlink => (
+    let (users, lost) = match behaviour {
+        Behaviour::Nvlink => (
             first_of_names(pruned, &kernels, users),
             lost_names(pruned, &slots),
         ),
-        Keeping::Reachable => (users, FxHashSet::default()),
+        Behaviour::Own => (users, FxHashSet::default()),
     };
     for (kernel, of) in users {
         let table = Table {
@@ -122,7 +122,7 @@ pub(super) fn layout<'d>(
                 Handles::All => &slots,
                 Handles::ButSamplers => &but_samplers,
             },
-            keeping,
+            behaviour,
             lost: &lost,
             start,
             end,
@@ -153,7 +153,7 @@ pub(super) fn layout<'d>(
 struct Table<'s> {
     /// What has one, and where it is behind the first.
     slots: &'s [(SymbolId, u64)],
-    keeping: Keeping,
+    behaviour: Behaviour,
     /// What nvlink does not tell the driver about.
     lost: &'s FxHashSet<SymbolId>,
     /// Where the first is.
@@ -193,9 +193,9 @@ impl Table<'_> {
         let is_seen = |&&(id, _): &&(SymbolId, u64)| {
             let symbol = &pruned.merged.symbols[id];
             let is_own = symbol.binding != Binding::LOCAL || Some(symbol.definition) == home;
-            match self.keeping {
-                Keeping::AsNvlink => is_own && !self.lost.contains(&id),
-                Keeping::Reachable => is_own || uses(id),
+            match self.behaviour {
+                Behaviour::Nvlink => is_own && !self.lost.contains(&id),
+                Behaviour::Own => is_own || uses(id),
             }
         };
         let seen = self.slots.iter().filter(is_seen);

@@ -9,7 +9,7 @@ use crate::merge::{
     Definition, MERCURY_STUB_SIZE, Merged, NativeSlot, Relocation, STUB_SIZE, Section, SectionKind,
     Slot, UnifiedMember, missing_in_slot,
 };
-use crate::options::Keeping;
+use crate::options::Behaviour;
 use crate::prune::Pruned;
 
 use super::moves::{Move, Rest, move_parts};
@@ -18,12 +18,12 @@ use super::moves::{Move, Rest, move_parts};
 const LARGEST_TABLE: u64 = 1 << 30;
 
 /// Puts every unified function and variable where the index wants it.
-pub(super) fn arrange(pruned: &mut Pruned<'_>, keeping: Keeping) -> Result<(), ParseError> {
+pub(super) fn arrange(pruned: &mut Pruned<'_>, behaviour: Behaviour) -> Result<(), ParseError> {
     let Some(index) = pruned.merged.unified.index.take() else {
         return Ok(());
     };
-    let arranged = arrange_functions(pruned, &index, keeping)
-        .and_then(|()| arrange_variables(&mut pruned.merged, &index, keeping))
+    let arranged = arrange_functions(pruned, &index, behaviour)
+        .and_then(|()| arrange_variables(&mut pruned.merged, &index, behaviour))
         .map_err(|e| e.in_input(&index.name));
     pruned.merged.unified.index = Some(index);
     arranged
@@ -33,12 +33,12 @@ pub(super) fn arrange(pruned: &mut Pruned<'_>, keeping: Keeping) -> Result<(), P
 fn arrange_functions(
     pruned: &mut Pruned<'_>,
     index: &UnifiedIndex,
-    keeping: Keeping,
+    behaviour: Behaviour,
 ) -> Result<(), ParseError> {
     let Some(section) = find(&pruned.merged, SectionKind::Stubs) else {
         return Ok(());
     };
-    if keeping == Keeping::Reachable {
+    if behaviour == Behaviour::Own {
         drop_unused_stubs(pruned);
     }
     let merged = &mut pruned.merged;
@@ -47,9 +47,9 @@ fn arrange_functions(
         .filter(|&(id, _)| pruned.live.functions[id])
         .map(|(id, f)| (id, f.symbol))
         .collect();
-    let size = match keeping {
-        Keeping::AsNvlink => merged.sections[section].content.size,
-        Keeping::Reachable => stubs.len() as u64 * STUB_SIZE,
+    let size = match behaviour {
+        Behaviour::Nvlink => merged.sections[section].content.size,
+        Behaviour::Own => stubs.len() as u64 * STUB_SIZE,
     };
     let entries = merged.unified.functions.len() as u64;
     if entries * STUB_SIZE != size {
@@ -60,7 +60,7 @@ fn arrange_functions(
         return Err(ParseError::malformed(problem).as_nvlink(NvlinkError::SlotsAndEntries));
     }
     check_window(&index.functions, size, NvlinkError::FunctionWindow)?;
-    assign(merged, index, UnifiedTable::Functions, keeping)?;
+    assign(merged, index, UnifiedTable::Functions, behaviour)?;
     let mut moves = slot_moves(merged, &stubs)?;
     let size = index.functions.window;
     check_places(merged, &mut moves, size)?;
@@ -68,7 +68,7 @@ fn arrange_functions(
     let mut short = ShortSlots::default();
     if has_mercury {
         short = ShortSlots::find(&merged.sections[section], &moves)?;
-        merged.unified.native_slots = native_slots(&moves, &short, keeping);
+        merged.unified.native_slots = native_slots(&moves, &short, behaviour);
     }
     move_parts(merged, section, moves, size, Rest::Goes);
     let slot_size = match has_mercury {
@@ -77,9 +77,9 @@ fn arrange_functions(
     };
     let row = &mut merged.sections[section];
     for relocation in &mut row.relocations {
-        relocation.offset = offset_in_slots(relocation.offset, slot_size, keeping);
+        relocation.offset = offset_in_slots(relocation.offset, slot_size, behaviour);
     }
-    if has_mercury && keeping == Keeping::AsNvlink {
+    if has_mercury && behaviour == Behaviour::Nvlink {
         let native = row.native.iter_mut().flat_map(|n| &mut n.relocations);
         for relocation in native {
             relocation.offset = short.start(relocation.offset / STUB_SIZE);
@@ -201,11 +201,11 @@ fn slot_moves(
 
 /// Where a relocation of a slot stands where slots have another size. nvlink forgets where in its slot it stood (case
 /// `unified_arguments`).
-fn offset_in_slots(offset: u64, slot_size: u64, keeping: Keeping) -> u64 {
+fn offset_in_slots(offset: u64, slot_size: u64, behaviour: Behaviour) -> u64 {
     let start = offset / STUB_SIZE * slot_size;
-    match keeping {
-        Keeping::Reachable => start + offset % STUB_SIZE,
-        Keeping::AsNvlink => start,
+    match behaviour {
+        Behaviour::Own => start + offset % STUB_SIZE,
+        Behaviour::Nvlink => start,
     }
 }
 
@@ -216,9 +216,9 @@ fn offset_in_slots(offset: u64, slot_size: u64, keeping: Keeping) -> u64 {
 fn native_slots(
     moves: &[Move],
     short: &ShortSlots,
-    keeping: Keeping,
+    behaviour: Behaviour,
 ) -> FxHashMap<SymbolId, NativeSlot> {
-    if keeping == Keeping::Reachable {
+    if behaviour == Behaviour::Own {
         let slot = |to| NativeSlot {
             place: to,
             size: STUB_SIZE,
@@ -268,12 +268,12 @@ fn drop_unused_stubs(pruned: &mut Pruned<'_>) {
 fn arrange_variables(
     merged: &mut Merged<'_>,
     index: &UnifiedIndex,
-    keeping: Keeping,
+    behaviour: Behaviour,
 ) -> Result<(), ParseError> {
     let Some(section) = find(merged, SectionKind::UnifiedData) else {
         return Ok(());
     };
-    if keeping == Keeping::Reachable {
+    if behaviour == Behaviour::Own {
         let mut seen = FxHashSet::default();
         let members = &mut merged.unified.variables;
         members.retain(|member| seen.insert((member.symbol, member.identity)));
@@ -282,7 +282,7 @@ fn arrange_variables(
         let problem = "the inputs have unified variables and no entries for them";
         return Err(ParseError::malformed(problem).as_nvlink(NvlinkError::NoDataEntry));
     }
-    assign(merged, index, UnifiedTable::Variables, keeping)?;
+    assign(merged, index, UnifiedTable::Variables, behaviour)?;
     let mut moves = Vec::new();
     for member in &merged.unified.variables {
         let row = &merged.symbols[member.symbol];
@@ -309,7 +309,7 @@ fn arrange_variables(
         return Err(ParseError::malformed(problem));
     }
     check_places(merged, &mut moves, size)?;
-    let pointers = take_pointers(merged, section, keeping);
+    let pointers = take_pointers(merged, section, behaviour);
     move_parts(merged, section, moves, size, Rest::Goes);
     if let Some((linked, native)) = pointers {
         let row = &mut merged.sections[section];
@@ -325,13 +325,13 @@ fn arrange_variables(
 fn take_pointers(
     merged: &mut Merged<'_>,
     section: SectionId,
-    keeping: Keeping,
+    behaviour: Behaviour,
 ) -> Option<(Vec<Relocation>, Vec<Relocation>)> {
     let row = &mut merged.sections[section];
     let native = row.native.as_mut().map(|n| &mut n.relocations);
-    match keeping {
-        Keeping::Reachable => None,
-        Keeping::AsNvlink => Some((
+    match behaviour {
+        Behaviour::Own => None,
+        Behaviour::Nvlink => Some((
             std::mem::take(&mut row.relocations),
             native.map(std::mem::take).unwrap_or_default(),
         )),
@@ -360,7 +360,7 @@ fn assign(
     merged: &mut Merged<'_>,
     index: &UnifiedIndex,
     table: UnifiedTable,
-    keeping: Keeping,
+    behaviour: Behaviour,
 ) -> Result<(), ParseError> {
     let members = merged.unified.members_mut(table);
     let mut by_identity = FxHashMap::default();
@@ -368,7 +368,7 @@ fn assign(
     for (position, member) in members.iter().enumerate() {
         let is_known = by_identity.insert(member.identity, position).is_some();
         // nvlink takes the last one of two, and counts to three.
-        if is_known && (keeping == Keeping::Reachable || !repeated.insert(member.identity)) {
+        if is_known && (behaviour == Behaviour::Own || !repeated.insert(member.identity)) {
             let problem = format!(
                 "two entries of the inputs have the identity {}",
                 shown(member.identity)

@@ -4,7 +4,7 @@ use crate::arch::reserved;
 use crate::cubin::{Binding, Place, Symbol as FileSymbol, SymbolOther, SymbolType};
 use crate::diagnostic::{Diagnostic, Mismatch};
 use crate::id::SymbolId;
-use crate::options::Keeping;
+use crate::options::Behaviour;
 use crate::read::{InputSection, Role};
 
 use super::current::Current;
@@ -180,7 +180,7 @@ impl<'d> Merger<'d, '_> {
 
     /// Remembers a static function or variable, for [`Self::statics`].
     pub(super) fn keep_static(&mut self, current: &Current<'_, 'd>, symbol: &FileSymbol<'d>) {
-        if self.keeping == Keeping::AsNvlink {
+        if self.behaviour == Behaviour::Nvlink {
             let is_kernel = symbol.kind == SymbolType::FUNC && symbol.other.has(SymbolOther::ENTRY);
             self.statics.entry(symbol.name).or_insert(Static {
                 input: current.id,
@@ -210,11 +210,11 @@ impl<'d> Merger<'d, '_> {
     /// The input that messages about clashes name: as in nvlink the first with this name, even if its definition is not in
     /// use or it only refers to a variable (case `first_inputs`).
     pub(super) fn first_input(&self, id: SymbolId) -> &str {
-        if self.merged.symbols[id].kind.is_reference() && self.keeping == Keeping::AsNvlink {
+        if self.merged.symbols[id].kind.is_reference() && self.behaviour == Behaviour::Nvlink {
             return LINKER;
         }
         let first = self.first_inputs.get(&id).copied();
-        let first = first.filter(|_| self.keeping == Keeping::AsNvlink);
+        let first = first.filter(|_| self.behaviour == Behaviour::Nvlink);
         let input = first.or(self.merged.symbols[id].input);
         self.merged.input_name(input)
     }

@@ -13,7 +13,7 @@ use crate::cubin::{Binding, SectionFlags, Symbol, SymbolOther, SymbolType};
 use crate::diagnostic::Diagnostic;
 use crate::error::{NvlinkError, ParseError};
 use crate::id::{InputId, SectionId};
-use crate::options::{Keeping, ResolvedRelocations};
+use crate::options::{Behaviour, ResolvedRelocations};
 use crate::read::{OPTIMIZER_BANK, Object, Role};
 
 use super::current::{Current, Placed};
@@ -117,7 +117,7 @@ impl<'d> Merger<'d, '_> {
     ) -> Result<(), ParseError> {
         let named = symbol.place.section();
         let named = named.and_then(|section| current.named_constants.get(&section));
-        if self.keeping != Keeping::AsNvlink || named.is_none_or(|named| !named.cuts) {
+        if self.behaviour != Behaviour::Nvlink || named.is_none_or(|named| !named.cuts) {
             return Ok(());
         }
         let problem = "names of constants of definitions that lost cut into each other";
@@ -251,15 +251,15 @@ impl<'d> Merger<'d, '_> {
         target: Option<SectionId>,
     ) -> u64 {
         let input = &current.object.sections[index];
-        let is_cut = !self.merged.target.has_mercury() || self.keeping == Keeping::AsNvlink;
+        let is_cut = !self.merged.target.has_mercury() || self.behaviour == Behaviour::Nvlink;
         let is_constants = matches!(input.role, Role::Constant(1..)) && target.is_some() && is_cut;
         let named = current.named_constants.get(&(index as u32));
-        match (named.map(|named| named.end), self.keeping) {
-            (Some(end), Keeping::Reachable) if is_constants => end.min(input.size),
+        match (named.map(|named| named.end), self.behaviour) {
+            (Some(end), Behaviour::Own) if is_constants => end.min(input.size),
             // A name that another definition left may reach further: nvlink goes
             // on with what follows in the file, in its own objects constants
             // that are 0 (case `ocg_tables`).
-            (Some(end), Keeping::AsNvlink) if is_constants => end.min(input.size.max(BANK_LIMIT)),
+            (Some(end), Behaviour::Nvlink) if is_constants => end.min(input.size.max(BANK_LIMIT)),
             _ => input.size,
         }
     }
@@ -275,7 +275,7 @@ impl<'d> Merger<'d, '_> {
         let input = &current.object.sections[index];
         let size = size as usize;
         let is_reached = size > input.data.len()
-            && self.keeping == Keeping::AsNvlink
+            && self.behaviour == Behaviour::Nvlink
             && !self.merged.target.has_mercury();
         match is_reached.then(|| current.object.behind_constants(index)) {
             None | Some([]) => &input.data[..input.data.len().min(size)],
@@ -295,7 +295,7 @@ impl<'d> Merger<'d, '_> {
         current: &Current<'_, 'd>,
         name: &Symbol<'d>,
     ) -> Result<(), ParseError> {
-        let may_clash = self.keeping == Keeping::AsNvlink && name.other == PLACE_NAME;
+        let may_clash = self.behaviour == Behaviour::Nvlink && name.other == PLACE_NAME;
         let overlaps = || {
             self.diagnostics.has_errors()
                 && self.overlaps_known(current.id, current.object, name) == Some(true)

@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::cubin::{InfoCode, InfoRecords, Place};
 use crate::error::ParseError;
 use crate::id::{InputId, PrototypeId, SectionId, SymbolId};
-use crate::options::Keeping;
+use crate::options::Behaviour;
 use crate::read::{Object, Role};
 
 use super::constants;
@@ -65,7 +65,7 @@ pub(super) struct Replaced {
 
 impl<'a, 'd> Current<'a, 'd> {
     /// An input before anything of it is merged.
-    pub(super) fn new(id: InputId, object: &'a Object<'d>, keeping: Keeping) -> Self {
+    pub(super) fn new(id: InputId, object: &'a Object<'d>, behaviour: Behaviour) -> Self {
         Self {
             id,
             object,
@@ -76,7 +76,7 @@ impl<'a, 'd> Current<'a, 'd> {
             unused: FxHashMap::default(),
             counted_constants: 0,
             named_constants: constants::named(&object.symbols),
-            same_named: SameNamed::new(object, keeping),
+            same_named: SameNamed::new(object, behaviour),
             other_parameters: BTreeSet::new(),
             bank_places: FxHashMap::default(),
             replaced: FxHashMap::default(),

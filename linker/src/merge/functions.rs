@@ -11,7 +11,7 @@ use crate::cubin::{
 use crate::diagnostic::{Diagnostic, Mismatch};
 use crate::error::{NvlinkError, ParseError};
 use crate::id::{FunctionId, InputId, SectionId, SymbolId};
-use crate::options::Keeping;
+use crate::options::Behaviour;
 use crate::read::{InputSection, Object, Role};
 
 use super::current::{Current, Placed, Replaced};
@@ -62,10 +62,10 @@ impl<'d> Merger<'d, '_> {
             // In an object of `nvlink -r` an alias may come before the name that the code belongs to
             // (case `alias`). Where a file before calls the alias, nvlink then gives the code to that
             // (case `alias_called_before`).
-            let is_taken = || match (self.keeping, self.known(symbol)) {
+            let is_taken = || match (self.behaviour, self.known(symbol)) {
                 (_, None) => false,
-                (Keeping::AsNvlink, Some(_)) => true,
-                (Keeping::Reachable, Some(id)) => {
+                (Behaviour::Nvlink, Some(_)) => true,
+                (Behaviour::Own, Some(id)) => {
                     self.merged.symbols[id].definition != Definition::Undefined
                 }
             };
@@ -191,7 +191,7 @@ impl<'d> Merger<'d, '_> {
     /// (case `clashes`).
     pub(super) fn mistaken_function(&self, symbol: &FileSymbol<'d>) -> Option<FunctionId> {
         let known = &self.merged.symbols[self.known(symbol)?];
-        let is_mistaken = self.keeping == Keeping::AsNvlink
+        let is_mistaken = self.behaviour == Behaviour::Nvlink
             && symbol.kind == SymbolType::FUNC
             && matches!(known.definition, Definition::Shared(_));
         let index = known.value.checked_sub(1).filter(|_| is_mistaken)?;
@@ -237,11 +237,11 @@ impl<'d> Merger<'d, '_> {
         // Code that goes to an alias has its name (case `alias_called_before`).
         let is_alias = owner(current.object, symbol)
             .is_some_and(|owner| current.object.symbols[owner].name != symbol.name);
-        let name = match self.keeping == Keeping::AsNvlink && kind == SectionKind::Text && is_alias
-        {
-            true => self.arena.name(&[".text.", symbol.name]),
-            false => input.name,
-        };
+        let name =
+            match self.behaviour == Behaviour::Nvlink && kind == SectionKind::Text && is_alias {
+                true => self.arena.name(&[".text.", symbol.name]),
+                false => input.name,
+            };
         let section = NewSection::new(name, kind, input.align);
         let section = self.new_section(section.with_flags(text_flags(&input)));
         self.merged.sections[section]
@@ -312,7 +312,7 @@ impl<'d> Merger<'d, '_> {
         let used = self.registers.get(&id).copied();
         // Before, the header of the code says it, too.
         let is_told = self.merged.target.family() == Some(Family::Hopper);
-        if self.keeping == Keeping::AsNvlink && is_told {
+        if self.behaviour == Behaviour::Nvlink && is_told {
             self.check_counts(id, used, own)?;
         }
         Ok(match own.zip(used).map(|(own, used)| own.cmp(&used)) {
@@ -432,7 +432,7 @@ impl<'d> Merger<'d, '_> {
                 // A strong kernel leaves the parameters of the weak one where
                 // they are, and adds its own.
                 SectionKind::Constant(_)
-                    if row.holds_replaced() && self.keeping == Keeping::AsNvlink => {}
+                    if row.holds_replaced() && self.behaviour == Behaviour::Nvlink => {}
                 SectionKind::Constant(bank) if bank > 0 || !owner.is_strong => {
                     // Those of weak ones share a place (case `weak_parameters`).
                     if bank > 0 || has_mercury {
@@ -440,7 +440,7 @@ impl<'d> Merger<'d, '_> {
                     }
                     // In Mercury objects nvlink leaves the addresses of old
                     // tables.
-                    if row.native.is_none() || self.keeping != Keeping::AsNvlink {
+                    if row.native.is_none() || self.behaviour != Behaviour::Nvlink {
                         row.relocations.clear();
                     }
                     if let Some(native) = &mut row.native {

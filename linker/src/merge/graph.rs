@@ -4,7 +4,7 @@ use crate::cubin::{CallGraph, Prototype};
 use crate::diagnostic::Mismatch;
 use crate::error::{NvlinkError, ParseError};
 use crate::id::{FunctionId, PrototypeId};
-use crate::options::Keeping;
+use crate::options::Behaviour;
 use crate::read::InputSection;
 
 use super::current::Current;
@@ -17,9 +17,9 @@ impl<'d> Merger<'d, '_> {
         current: &mut Current<'_, 'd>,
         section: &InputSection<'d>,
     ) -> Result<(), ParseError> {
-        let graph = match self.keeping {
-            Keeping::AsNvlink => CallGraph::parse_as_nvlink(section.data),
-            Keeping::Reachable => CallGraph::parse(section.data)?,
+        let graph = match self.behaviour {
+            Behaviour::Nvlink => CallGraph::parse_as_nvlink(section.data),
+            Behaviour::Own => CallGraph::parse(section.data)?,
         };
         // A relocatable object lists each call once, a program as often as its inputs and
         // definitions that lost (cases `call_graph_marks`, `weak_calls`).
@@ -45,7 +45,7 @@ impl<'d> Merger<'d, '_> {
         for taken in graph.address_taken {
             // For nvlink it does not count either that data holds its address; that
             // code does, counts (case `weak_address_taken`).
-            if self.keeping == Keeping::AsNvlink && is_discarded(current, taken.function) {
+            if self.behaviour == Behaviour::Nvlink && is_discarded(current, taken.function) {
                 continue;
             }
             let function = self.function(current, taken.function)?;

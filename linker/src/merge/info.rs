@@ -5,7 +5,7 @@ use crate::cubin::{
 };
 use crate::error::{NvlinkError, ParseError};
 use crate::id::{FunctionId, SymbolId};
-use crate::options::Keeping;
+use crate::options::Behaviour;
 use crate::read::{InputSection, Object, Role};
 
 use super::current::Current;
@@ -86,7 +86,7 @@ impl<'d> Merger<'d, '_> {
             let symbol = function.and_then(|name| self.known_symbol(name));
             let is_kernel = |id| self.merged.symbols[id].other.has(SymbolOther::ENTRY);
             let target = self.merged.target;
-            self.keeping == Keeping::AsNvlink
+            self.behaviour == Behaviour::Nvlink
                 && !target.has_mercury()
                 && section.has_type_of_nothing()
                 && match function {
@@ -129,7 +129,7 @@ impl<'d> Merger<'d, '_> {
         };
         let row = &self.merged.sections[placed.section];
         // To nvlink, what belongs to code stands for it (case `odd_sections`).
-        let code = row.target.filter(|_| self.keeping == Keeping::AsNvlink);
+        let code = row.target.filter(|_| self.behaviour == Behaviour::Nvlink);
         let of_code = || self.merged.sections[code?].function;
         row.function.or_else(of_code).ok_or_else(problem)
     }
@@ -143,7 +143,7 @@ impl<'d> Merger<'d, '_> {
     ) -> Result<(), ParseError> {
         let target = self.merged.target;
         let is_missed = target.is_hopper_or_newer() && !target.has_mercury();
-        if self.keeping == Keeping::AsNvlink && !is_missed {
+        if self.behaviour == Behaviour::Nvlink && !is_missed {
             return Ok(());
         }
         let Some(owner) = owner else { return Ok(()) };
@@ -208,7 +208,7 @@ impl<'d> Merger<'d, '_> {
                 None => Payload::Bytes(record.payload),
                 Some(index)
                     if is_of_function
-                        && self.keeping == Keeping::AsNvlink
+                        && self.behaviour == Behaviour::Nvlink
                         && is_parameter(record.code)
                         && !current.object.symbol(index)?.kind.is_reference() =>
                 {
@@ -248,7 +248,7 @@ impl<'d> Merger<'d, '_> {
             let symbol = current.object.symbols.get(index as usize);
             symbol.is_some_and(|symbol| symbol.kind == SymbolType::FUNC)
         };
-        self.keeping == Keeping::AsNvlink
+        self.behaviour == Behaviour::Nvlink
             && is_of_definition(record.code)
             && !record.symbol().is_some_and(names_function)
     }

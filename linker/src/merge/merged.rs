@@ -7,7 +7,7 @@ use crate::cubin::{InfoCode, Symbol as FileSymbol, SymbolOther, SymbolType, Unif
 use crate::error::{NvlinkError, ParseError};
 use crate::id::{FunctionId, Id as _, IdVec, InputId, PrototypeId, SectionId, SymbolId};
 use crate::options::{
-    ImageKind, Keeping, NullAddress, Options, RelocationForms, Reservation, ReservedNumbers,
+    Behaviour, ImageKind, NullAddress, Options, RelocationForms, Reservation, ReservedNumbers,
     ResolvedRelocations, SharedMemory, UndefinedGlobals,
 };
 
@@ -282,8 +282,8 @@ impl<'d> Merged<'d> {
 
     /// Whether the image does not list a symbol whose `st_other` marks it as internal to the compiler. nvlink lists those
     /// only where it records resolved relocations (case `symbol_marks`).
-    pub(crate) fn is_nameless(&self, other: SymbolOther, keeping: Keeping) -> bool {
-        keeping == Keeping::AsNvlink
+    pub(crate) fn is_nameless(&self, other: SymbolOther, behaviour: Behaviour) -> bool {
+        behaviour == Behaviour::Nvlink
             && other.is_internal()
             && self.image.is_executable()
             && self.resolved_relocations != ResolvedRelocations::Recorded

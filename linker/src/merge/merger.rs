@@ -7,7 +7,7 @@ use crate::cubin::{Binding, SectionFlags, UnifiedTable};
 use crate::diagnostic::Diagnostics;
 use crate::id::{FunctionId, IdVec, InputId, PrototypeId, SectionId, SymbolId};
 use crate::options::{
-    DebugLevel, EarlyAddresses, ImageKind, Keeping, KernelFilter, Options, RelocationForms,
+    Behaviour, DebugLevel, EarlyAddresses, ImageKind, KernelFilter, Options, RelocationForms,
     ResolvedRelocations,
 };
 use crate::read::{HANDLES_BANK, Object, Role};
@@ -23,7 +23,7 @@ pub(super) struct Merger<'d, 'l> {
     pub(super) merged: Merged<'d>,
     pub(super) diagnostics: &'l mut Diagnostics,
     filter: &'l KernelFilter,
-    pub(super) keeping: Keeping,
+    pub(super) behaviour: Behaviour,
     pub(super) debug: DebugLevel,
     pub(super) warnings_are_errors: bool,
     /// See [`Options::company`].
@@ -101,7 +101,7 @@ impl<'d, 'l> Merger<'d, 'l> {
         let inputs = objects.iter().map(|object| object.name.clone()).collect();
         let origins: IdVec<InputId, Origin> = objects
             .iter()
-            .map(|object| Origin::of(object, options.keeping))
+            .map(|object| Origin::of(object, options.behaviour))
             .collect();
         let toolkit = newest_toolkit(origins.iter());
         let merged = Merged::new(options, inputs, toolkit, sections, symbols);
@@ -114,7 +114,7 @@ impl<'d, 'l> Merger<'d, 'l> {
                 DebugLevel::None | DebugLevel::Code => &options.kernels,
                 DebugLevel::Symbols => &KernelFilter::All,
             },
-            keeping: options.keeping,
+            behaviour: options.behaviour,
             debug: options.settings.debug,
             warnings_are_errors: options.warnings_are_errors,
             company: &options.company,

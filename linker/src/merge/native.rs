@@ -3,7 +3,7 @@
 use crate::cubin::{InfoRecords, Relocation as FileRelocation, Section as FileSection, SymbolType};
 use crate::error::ParseError;
 use crate::id::FunctionId;
-use crate::options::Keeping;
+use crate::options::Behaviour;
 use crate::read::{Native, NativeRole, NativeSection};
 
 use super::current::{Current, Placed};
@@ -55,7 +55,7 @@ impl<'d> Merger<'d, '_> {
         }
         // Code of whole programs, also in an object of `nvlink -r`, names the kernels that functions
         // are in.
-        let is_made_anew = self.keeping == Keeping::AsNvlink
+        let is_made_anew = self.behaviour == Behaviour::Nvlink
             && !current.object.is_whole_program
             && !is_from_nvlink(current.object);
         let twins = Twins {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::arch::{Sm, Toolkit};
 use crate::cubin::{DeviceNote, Note, NoteKind, SectionFlags, ToolNote};
 use crate::error::ParseError;
-use crate::options::Keeping;
+use crate::options::Behaviour;
 use crate::read::{InputSection, Object, Role};
 
 /// Notes of the inputs, to be written behind our own.
@@ -89,17 +89,17 @@ impl<'d> Notes<'d> {
     pub(super) fn merge(
         &mut self,
         section: &InputSection<'d>,
-        keeping: Keeping,
+        behaviour: Behaviour,
     ) -> Result<(), ParseError> {
         match section.name {
             ".note.nv.tkinfo" => {
-                if keeping == Keeping::Reachable {
+                if behaviour == Behaviour::Own {
                     check_tool_notes(section)?;
                 }
                 self.tools.push(section.data);
             }
             DeviceNote::SECTION => {
-                let virtual_sm = lowest_virtual_sm(&device_notes(section, keeping)?);
+                let virtual_sm = lowest_virtual_sm(&device_notes(section, behaviour)?);
                 if self.is_lowest(virtual_sm) {
                     let named = virtual_sm.map(|virtual_sm| driver_note(virtual_sm, self.toolkit));
                     self.driver = named.unwrap_or(Cow::Borrowed(section.data));
@@ -107,7 +107,7 @@ impl<'d> Notes<'d> {
                 }
             }
             DeviceNote::OLDER_SECTION => {
-                if let Some(virtual_sm) = lowest_virtual_sm(&device_notes(section, keeping)?) {
+                if let Some(virtual_sm) = lowest_virtual_sm(&device_notes(section, behaviour)?) {
                     self.merge_header(virtual_sm);
                 }
             }
@@ -133,10 +133,10 @@ pub(super) struct Origin {
 impl Origin {
     /// Looks it up in the notes or the header of an object. Damaged notes are
     /// reported where they are merged.
-    pub(super) fn of(object: &Object<'_>, keeping: Keeping) -> Self {
+    pub(super) fn of(object: &Object<'_>, behaviour: Behaviour) -> Self {
         let sections = object.sections.iter().filter(|s| s.role == Role::Note);
         let notes = sections
-            .filter_map(|section| Some((section.name, device_notes(section, keeping).ok()?)));
+            .filter_map(|section| Some((section.name, device_notes(section, behaviour).ok()?)));
         let named: Vec<(&str, DeviceNote)> = notes
             .flat_map(|(name, notes)| notes.into_iter().map(move |note| (name, note)))
             .collect();
@@ -183,11 +183,11 @@ fn lowest_virtual_sm(notes: &[DeviceNote]) -> Option<u16> {
 
 fn device_notes(
     section: &InputSection<'_>,
-    keeping: Keeping,
+    behaviour: Behaviour,
 ) -> Result<Vec<DeviceNote>, ParseError> {
-    match keeping {
-        Keeping::AsNvlink => DeviceNote::all_as_nvlink(section.name, section.data),
-        Keeping::Reachable => DeviceNote::all(section.data),
+    match behaviour {
+        Behaviour::Nvlink => DeviceNote::all_as_nvlink(section.name, section.data),
+        Behaviour::Own => DeviceNote::all(section.data),
     }
 }
 

@@ -4,7 +4,7 @@ use crate::arena::Arena;
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::error::ParseError;
 use crate::id::{Id as _, InputId};
-use crate::options::{Keeping, Options};
+use crate::options::{Behaviour, Options};
 use crate::read::{InputSection, Object, Role};
 
 use super::Merged;
@@ -103,15 +103,15 @@ impl<'d> Merger<'d, '_> {
 
     /// Whether nvlink has an error of its own for the damage, which ends its link at once.
     fn ends_as_nvlink(&self, error: &ParseError) -> bool {
-        self.keeping == Keeping::AsNvlink && error.nvlink.is_some()
+        self.behaviour == Behaviour::Nvlink && error.nvlink.is_some()
     }
 
     /// Merges the parts of one object in nvlink's order, which decides the order of sections and symbols in the image.
     fn merge_object(&mut self, id: InputId, object: &Object<'d>) -> Result<(), ParseError> {
-        if self.keeping == Keeping::Reachable || self.merged.target.has_mercury() {
+        if self.behaviour == Behaviour::Own || self.merged.target.has_mercury() {
             object.check_alignments()?;
         }
-        let mut current = Current::new(id, object, self.keeping);
+        let mut current = Current::new(id, object, self.behaviour);
         if let Some(virtual_sm) = object.virtual_sm {
             self.merged.notes.merge_header(virtual_sm);
         }
@@ -195,7 +195,7 @@ impl<'d> Merger<'d, '_> {
         section: &InputSection<'d>,
     ) -> Result<(), ParseError> {
         match section.role {
-            Role::Note => self.merged.notes.merge(section, self.keeping)?,
+            Role::Note => self.merged.notes.merge(section, self.behaviour)?,
             Role::Compat => {
                 let target = self.merged.target;
                 let toolkit = self.merged.notes.toolkit;

@@ -1,7 +1,7 @@
 //! Where the bytes of an input section go.
 
 use crate::cubin::SectionFlags;
-use crate::options::{DebugLevel, Keeping};
+use crate::options::{Behaviour, DebugLevel};
 use crate::read::Role;
 
 use super::current::{Current, Placed};
@@ -15,16 +15,16 @@ impl<'d> Merger<'d, '_> {
         let input = current.object.sections[index];
         // An empty one is for the alignment of dynamic shared memory, which debuggers do not need.
         if self.debug == DebugLevel::Symbols
-            && (self.merged.image.is_executable() || self.keeping == Keeping::AsNvlink)
+            && (self.merged.image.is_executable() || self.behaviour == Behaviour::Nvlink)
             && input.target().is_none()
             && input.size == 0
         {
             return;
         }
         if let Some(Placed { section, .. }) = self.place(current, index) {
-            let variables = match self.keeping {
-                Keeping::AsNvlink => self.merged.variables_joining(section, None),
-                Keeping::Reachable => 0,
+            let variables = match self.behaviour {
+                Behaviour::Nvlink => self.merged.variables_joining(section, None),
+                Behaviour::Own => 0,
             };
             let is_of_variables = self.merged.module_shared == Some(section);
             let is_lost = self.merged.image.is_executable() && is_of_variables;

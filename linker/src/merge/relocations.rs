@@ -7,7 +7,7 @@ use crate::cubin::{
 };
 use crate::error::{NvlinkError, ParseError};
 use crate::id::{SectionId, SymbolId};
-use crate::options::{EarlyAddresses, ImageKind, Keeping, RelocationForms, ResolvedRelocations};
+use crate::options::{Behaviour, EarlyAddresses, ImageKind, RelocationForms, ResolvedRelocations};
 use crate::read::{InputSection, Role};
 
 use super::constants::PLACE_NAME;
@@ -245,7 +245,7 @@ impl<'d> Merger<'d, '_> {
     /// all code of a name (case `preserve_names`).
     fn record_section(&mut self, name: &'d str, patched: SectionId) {
         let kind = SectionKind::ResolvedRela;
-        let is_known = self.keeping == Keeping::AsNvlink && !self.records.insert(name);
+        let is_known = self.behaviour == Behaviour::Nvlink && !self.records.insert(name);
         if !is_known {
             self.section(NewSection::list(name, kind, patched));
         }
@@ -297,7 +297,7 @@ impl<'d> Merger<'d, '_> {
             SectionKind::Debug => symbol.kind == SymbolType::FUNC && forgets_replaced(section.name),
             // Cases `weak_in_constants` and `weak_variables_in_constants`.
             SectionKind::Constant(_) if section.target.is_none() => {
-                self.keeping == Keeping::AsNvlink
+                self.behaviour == Behaviour::Nvlink
             }
             _ => false,
         };
@@ -337,14 +337,14 @@ impl<'d> Merger<'d, '_> {
             // Symbols of unknown types are none, but files before may know the name. In Mercury code nvlink crashes (case
             // `symbol_types`).
             None if symbol.kind.is_unknown()
-                && self.keeping == Keeping::AsNvlink
+                && self.behaviour == Behaviour::Nvlink
                 && (is_debug() || !self.merged.target.has_mercury()) =>
             {
                 Ok(Some(self.known(symbol).unwrap_or(self.merged.nothing)))
             }
             None if relocation.symbol == 0 => {
                 // Up to sm_90 nvlink takes it for one that is 0 (case `missing_names`).
-                let is_zero = self.keeping == Keeping::AsNvlink
+                let is_zero = self.behaviour == Behaviour::Nvlink
                     && !self.merged.target.has_mercury()
                     && !is_debug();
                 let settles = is_zero || self.settles(relocation.kind);

@@ -11,7 +11,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::id::SectionId;
-use crate::options::Keeping;
+use crate::options::Behaviour;
 use crate::read::{NativeRole, Object, Role};
 
 use super::SectionKind;
@@ -32,12 +32,12 @@ enum World {
 }
 
 impl SameNamed {
-    pub(super) fn new(object: &Object<'_>, keeping: Keeping) -> Self {
+    pub(super) fn new(object: &Object<'_>, behaviour: Behaviour) -> Self {
         let mut found = Self::default();
         let Some(native) = object
             .native
             .as_ref()
-            .filter(|_| keeping == Keeping::AsNvlink)
+            .filter(|_| behaviour == Behaviour::Nvlink)
         else {
             return found;
         };
@@ -99,7 +99,7 @@ impl Merger<'_, '_> {
 
     /// From now on memory of kernels is found by their names, see [`Self::memory`].
     pub(super) fn note_static_kernel(&mut self) {
-        if self.keeping != Keeping::AsNvlink || self.memory.is_some() {
+        if self.behaviour != Behaviour::Nvlink || self.memory.is_some() {
             return;
         }
         let rows = self.merged.sections.enumerate();

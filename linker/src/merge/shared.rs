@@ -3,7 +3,7 @@
 use crate::cubin::{Binding, SectionFlags, Symbol as FileSymbol};
 use crate::diagnostic::Mismatch;
 use crate::id::{SectionId, SymbolId};
-use crate::options::{Keeping, ResolvedRelocations};
+use crate::options::{Behaviour, ResolvedRelocations};
 
 use super::current::Current;
 use super::merger::Merger;
@@ -33,7 +33,7 @@ impl<'d> Merger<'d, '_> {
                 // nvlink defines dynamic shared memory in relocatable objects,
                 // and takes it for another definition of what is declared (cases `debug_dynamic` and
                 // `relocatable_sized_later`). What it names itself there is weak.
-                if self.keeping == Keeping::AsNvlink
+                if self.behaviour == Behaviour::Nvlink
                     && home == SharedHome::Dynamic
                     && symbol.binding != Binding::WEAK
                     && symbol.place.section().is_some()
@@ -49,7 +49,7 @@ impl<'d> Merger<'d, '_> {
                     }
                 }
                 let merged = &mut self.merged.symbols[id];
-                if self.keeping == Keeping::Reachable
+                if self.behaviour == Behaviour::Own
                     && home == SharedHome::Dynamic
                     && merged.definition == Definition::Shared(SharedHome::Dynamic)
                 {
@@ -101,7 +101,7 @@ impl<'d> Merger<'d, '_> {
     fn reach_placed(&mut self, symbol: &FileSymbol<'d>, section: SectionId) {
         let is_absent =
             self.merged.image.is_executable() && self.merged.sections[section].target.is_none();
-        if self.keeping == Keeping::AsNvlink && !is_absent {
+        if self.behaviour == Behaviour::Nvlink && !is_absent {
             let variables = self.merged.variables_joining(section, None);
             // No shared memory is larger.
             let end = symbol
@@ -159,7 +159,7 @@ impl<'d> Merger<'d, '_> {
 
     /// Whether a whole program has placed dynamic shared memory, of which only nvlink takes notice.
     fn is_placed(&self, current: &Current<'_, 'd>, symbol: &FileSymbol<'d>) -> bool {
-        self.keeping == Keeping::AsNvlink
+        self.behaviour == Behaviour::Nvlink
             && current.object.is_whole_program
             && symbol.place.section().is_some()
     }
@@ -173,7 +173,7 @@ impl<'d> Merger<'d, '_> {
         let section = NewSection::new(MODULE, SectionKind::Shared, 1);
         let section = section.with_flags(SectionFlags::DATA);
         let is_other =
-            self.keeping == Keeping::AsNvlink && self.known_section(MODULE, None).is_some();
+            self.behaviour == Behaviour::Nvlink && self.known_section(MODULE, None).is_some();
         let section = match is_other {
             true => self.new_section(section),
             false => self.section(section),
@@ -192,7 +192,7 @@ impl<'d> Merger<'d, '_> {
     ) {
         let merged = &mut self.merged.symbols[id];
         if merged.definition == Definition::Shared(SharedHome::Dynamic) {
-            if self.keeping == Keeping::AsNvlink && merged.size == 0 {
+            if self.behaviour == Behaviour::Nvlink && merged.size == 0 {
                 merged.definition = Definition::Shared(SharedHome::Overlooked);
                 merged.value = 0;
                 let align = &mut self.merged.overlooked_align;
@@ -220,7 +220,7 @@ impl<'d> Merger<'d, '_> {
             (Binding::WEAK, strong) => {
                 merged.binding = strong;
                 // nvlink lays out both, and uses one (case `shared_weak`).
-                if self.keeping == Keeping::AsNvlink {
+                if self.behaviour == Behaviour::Nvlink {
                     self.merged.shared.push(id);
                     self.merged.second_aligns.insert(id, symbol.value);
                 } else {
@@ -239,7 +239,7 @@ impl<'d> Merger<'d, '_> {
     /// debuggers are told of addresses that are recorded, too, if there is a section for them, as there always is on
     /// sm_90 (cases `preserve_shared` and `whole_program_dynamic`).
     fn lists_instances(&self) -> bool {
-        self.keeping == Keeping::AsNvlink
+        self.behaviour == Behaviour::Nvlink
             && self.merged.resolved_relocations == ResolvedRelocations::Recorded
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::cubin::{Binding, Note, NoteKind, SymbolOther, ToolNote};
 use crate::diagnostic::Diagnostic;
-use crate::options::Keeping;
+use crate::options::Behaviour;
 use crate::read::{InputSection, Object, Role};
 
 use super::current::{Current, Placed};
@@ -12,7 +12,7 @@ impl<'d> Merger<'d, '_> {
     /// Warns of code that uses constants or shared memory at addresses that
     /// do not hold here. nvlink says nothing.
     pub(super) fn check_addresses(&mut self, current: &Current<'_, 'd>) {
-        if self.keeping == Keeping::AsNvlink || !is_from_nvlink(current.object) {
+        if self.behaviour == Behaviour::Nvlink || !is_from_nvlink(current.object) {
             return;
         }
         let sections = current.object.sections.iter().zip(&current.placed);

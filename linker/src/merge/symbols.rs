@@ -7,7 +7,7 @@ use crate::cubin::{Binding, Place, Symbol as FileSymbol, SymbolOther, SymbolType
 use crate::diagnostic::Diagnostic;
 use crate::error::{NvlinkError, ParseError};
 use crate::id::{SectionId, SymbolId};
-use crate::options::Keeping;
+use crate::options::Behaviour;
 use crate::read::Role;
 
 use super::clashes::LINKER;
@@ -95,8 +95,8 @@ impl<'d> Merger<'d, '_> {
                 .as_nvlink(NvlinkError::SectionNotMapped)
                 .of_symbol(symbol.name));
         };
-        let is_named =
-            self.keeping == Keeping::AsNvlink && self.merged.sections[section].name == symbol.name;
+        let is_named = self.behaviour == Behaviour::Nvlink
+            && self.merged.sections[section].name == symbol.name;
         if is_named {
             let input = &current.object.name;
             let problem = Diagnostic::multiple_definition(symbol.name, input, LINKER);
@@ -136,7 +136,7 @@ impl<'d> Merger<'d, '_> {
     /// Refuses local symbols with the name of what the linker itself defines, which nvlink takes as global (case
     /// `internal_errors_mercury`).
     fn check_linker_name(&self, symbol: &FileSymbol<'d>) -> Result<(), ParseError> {
-        if self.keeping != Keeping::AsNvlink
+        if self.behaviour != Behaviour::Nvlink
             || symbol.binding != Binding::LOCAL
             || symbol.place != Place::Undefined
             || !is_linker_name(symbol)
@@ -347,7 +347,7 @@ impl<'d> Merger<'d, '_> {
                 true
             }
             // nvlink loses the definition, see [`Merged::lost_commons`](super::Merged::lost_commons).
-            Definition::Common if is_weak && self.keeping == Keeping::AsNvlink => {
+            Definition::Common if is_weak && self.behaviour == Behaviour::Nvlink => {
                 let merged = &mut self.merged.symbols[id];
                 let value = self.values_before.get(&id);
                 merged.value = value.copied().unwrap_or(TENTATIVE);
@@ -381,7 +381,7 @@ impl<'d> Merger<'d, '_> {
     /// For nvlink, constants lose all addresses of a weak variable in global
     /// memory when a strong one replaces it (case `weak_variables_in_constants`).
     pub(super) fn forget_pointers(&mut self, replaced: &FxHashSet<SymbolId>) {
-        if replaced.is_empty() || self.keeping != Keeping::AsNvlink {
+        if replaced.is_empty() || self.behaviour != Behaviour::Nvlink {
             return;
         }
         let mut is_any = false;
@@ -476,9 +476,9 @@ impl<'d> Merger<'d, '_> {
     /// The symbol of a texture, sampler or surface. For nvlink those that are parameters of kernels are visible in all
     /// inputs.
     fn known_reference(&self, symbol: &FileSymbol<'d>) -> Option<SymbolId> {
-        match self.keeping {
-            Keeping::Reachable => self.known(symbol),
-            Keeping::AsNvlink => {
+        match self.behaviour {
+            Behaviour::Own => self.known(symbol),
+            Behaviour::Nvlink => {
                 let parameter = || self.reference_parameters.get(symbol.name).copied();
                 self.known_symbol(symbol.name).or_else(parameter)
             }
@@ -519,7 +519,7 @@ impl<'d> Merger<'d, '_> {
         listing: Listing,
     ) -> SymbolId {
         let (kind, other) = self.kind_and_marks(symbol);
-        let listing = match self.merged.is_nameless(symbol.other, self.keeping) {
+        let listing = match self.merged.is_nameless(symbol.other, self.behaviour) {
             true => Listing::Unlisted,
             false => listing,
         };

@@ -10,7 +10,7 @@ use crate::cubin::{
 };
 use crate::error::ParseError;
 use crate::id::{SectionId, SymbolId};
-use crate::options::Keeping;
+use crate::options::Behaviour;
 use crate::read::InputSection;
 
 use super::current::{Current, Placed};
@@ -22,7 +22,7 @@ impl Merger<'_, '_> {
     /// that there are one behind the other (case `unified_program`).
     pub(super) fn takes_index(&self) -> bool {
         let mut sections = self.merged.sections.iter();
-        self.keeping == Keeping::AsNvlink
+        self.behaviour == Behaviour::Nvlink
             || !sections.any(|section| section.kind == SectionKind::UnifiedIndex)
     }
 }

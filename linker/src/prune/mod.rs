@@ -10,7 +10,7 @@ use crate::cubin::{Binding, SymbolType};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, Id as _, IdVec, SectionId, SymbolId};
 use crate::merge::{Definition, Function, Merged, NewSection, Section, SectionKind, Symbol};
-use crate::options::{DebugLevel, Keeping, Options, ResolvedRelocations};
+use crate::options::{Behaviour, DebugLevel, Options, ResolvedRelocations};
 use crate::read::HANDLES_BANK;
 
 /// What was merged, and which of it is alive.
@@ -47,7 +47,7 @@ pub(crate) fn prune<'d>(mut merged: Merged<'d>, options: &Options) -> Pruned<'d>
     let is_kept = |id| is_named(id) || launched.contains(&id) || standing_in.contains(&id);
     let graph = CallGraph::new(&merged.functions, merged.prototypes.len());
     let functions = match options.drops_dead_code() {
-        true => live_functions(&merged, options.keeping, is_kept),
+        true => live_functions(&merged, options.behaviour, is_kept),
         false => IdVec::filled(&merged.functions, true),
     };
     // Where all code stays, kernels that the host does not name are no kernels.
@@ -59,7 +59,7 @@ pub(crate) fn prune<'d>(mut merged: Merged<'d>, options: &Options) -> Pruned<'d>
         DebugLevel::Symbols => true,
     };
     let entries = is_entry(&merged, |id| functions[id] && stays(id));
-    let (sections, symbols) = live_places(&merged, &functions, options.keeping);
+    let (sections, symbols) = live_places(&merged, &functions, options.behaviour);
     let staying = entries.enumerate().filter(|&(_, &stays)| stays);
     let staying: Vec<FunctionId> = staying.map(|(id, _)| id).take(2).collect();
     let is_debugged = options.settings.debug == DebugLevel::Symbols;
@@ -106,11 +106,11 @@ fn memory_of<'d>(merged: &Merged<'d>, section: &Section<'d>) -> Option<&'d str> 
 fn live_places(
     merged: &Merged<'_>,
     functions: &IdVec<FunctionId, bool>,
-    keeping: Keeping,
+    behaviour: Behaviour,
 ) -> (IdVec<SectionId, bool>, IdVec<SymbolId, bool>) {
-    let lost = match keeping {
-        Keeping::AsNvlink => names_of_lost_kernels(merged, functions),
-        Keeping::Reachable => FxHashSet::default(),
+    let lost = match behaviour {
+        Behaviour::Nvlink => names_of_lost_kernels(merged, functions),
+        Behaviour::Own => FxHashSet::default(),
     };
     let mut symbols = IdVec::filled(&merged.symbols, true);
     let mut sections = IdVec::filled(&merged.sections, true);
@@ -169,7 +169,7 @@ fn names_lone_kernel(merged: &Merged<'_>, options: &Options) -> bool {
 /// address and may launch them. For nvlink a lone kernel launches none (case
 /// `launched_kernels`).
 fn launched(merged: &Merged<'_>, options: &Options) -> FxHashSet<FunctionId> {
-    if options.keeping == Keeping::AsNvlink && names_lone_kernel(merged, options) {
+    if options.behaviour == Behaviour::Nvlink && names_lone_kernel(merged, options) {
         return FxHashSet::default();
     }
     let functions = merged.functions.enumerate();
@@ -221,7 +221,7 @@ fn left_without_place(merged: &Merged<'_>) -> Vec<SymbolId> {
 /// of constants behind (case `relocatable_replaced`).
 pub(crate) fn keep_all<'d>(
     mut merged: Merged<'d>,
-    keeping: Keeping,
+    behaviour: Behaviour,
     diagnostics: &mut Diagnostics,
 ) -> Pruned<'d> {
     let graph = CallGraph::new(&merged.functions, merged.prototypes.len());
@@ -236,7 +236,7 @@ pub(crate) fn keep_all<'d>(
         section.relocations.clear();
     }
     let left = left_without_place(&merged);
-    if keeping == Keeping::AsNvlink && !left.is_empty() {
+    if behaviour == Behaviour::Nvlink && !left.is_empty() {
         diagnostics.push(Diagnostic::reference_to_deleted("section"));
     }
     for symbol in left {
@@ -263,7 +263,7 @@ fn named_after_death<'m, 'd>(
 /// taken. nvlink drops what only the latter call.
 fn live_functions(
     merged: &Merged<'_>,
-    keeping: Keeping,
+    behaviour: Behaviour,
     is_kept: impl Fn(FunctionId) -> bool,
 ) -> IdVec<FunctionId, bool> {
     let mut live = IdVec::filled(&merged.functions, false);
@@ -274,10 +274,10 @@ fn live_functions(
     };
     let mut pending = of_kind(&|id, function| function.is_entry && is_kept(id));
     let slots = of_kind(&|_, function| function.is_stub);
-    match keeping {
+    match behaviour {
         // Beside a lone kernel nvlink keeps the functions that slots jump to, but not what these call (case
         // `unified_lone_kernel`).
-        Keeping::AsNvlink if pending.len() == 1 => {
+        Behaviour::Nvlink if pending.len() == 1 => {
             for slot in slots {
                 live[slot] = true;
                 for &callee in &merged.functions[slot].calls {
@@ -286,7 +286,7 @@ fn live_functions(
                 }
             }
         }
-        Keeping::AsNvlink | Keeping::Reachable => pending.extend(slots),
+        Behaviour::Nvlink | Behaviour::Own => pending.extend(slots),
     }
     let mut is_visited = IdVec::filled(&merged.functions, false);
     let mut takers = vec![Vec::new(); merged.prototypes.len()];
@@ -294,7 +294,7 @@ fn live_functions(
         if let Some(prototype) = function.taken_as() {
             takers[prototype.index()].push(id);
         }
-        if function.is_taken && keeping == Keeping::Reachable {
+        if function.is_taken && behaviour == Behaviour::Own {
             pending.push(id);
         }
     }

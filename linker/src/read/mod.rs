@@ -15,7 +15,7 @@ use crate::cubin::{
     SymbolOther, SymbolType, UnifiedTable,
 };
 use crate::error::{NvlinkError, ParseError};
-use crate::options::Keeping;
+use crate::options::Behaviour;
 
 pub(crate) use native::{Native, NativeRole, NativeSection};
 
@@ -187,20 +187,28 @@ pub(crate) struct Object<'d> {
 
 impl<'d> Object<'d> {
     /// Reads one relocatable device object.
-    pub(crate) fn parse(name: &str, data: &'d [u8], keeping: Keeping) -> Result<Self, ParseError> {
+    pub(crate) fn parse(
+        name: &str,
+        data: &'d [u8],
+        behaviour: Behaviour,
+    ) -> Result<Self, ParseError> {
         let file = File::parse(data).map_err(|e| e.in_input(name))?;
-        Self::new(name, file, keeping)
+        Self::new(name, file, behaviour)
     }
 
     /// Takes the link view of a file. What contradicts itself is an error, unless nvlink's behaviour is asked for.
-    pub(crate) fn new(name: &str, file: File<'d>, keeping: Keeping) -> Result<Self, ParseError> {
-        Self::view(name, file, keeping).map_err(|e| e.in_input(name))
+    pub(crate) fn new(
+        name: &str,
+        file: File<'d>,
+        behaviour: Behaviour,
+    ) -> Result<Self, ParseError> {
+        Self::view(name, file, behaviour).map_err(|e| e.in_input(name))
     }
 
-    fn view(name: &str, mut file: File<'d>, keeping: Keeping) -> Result<Self, ParseError> {
-        let lost_note = match keeping {
-            Keeping::AsNvlink => lost_device_note(&file),
-            Keeping::Reachable => None,
+    fn view(name: &str, mut file: File<'d>, behaviour: Behaviour) -> Result<Self, ParseError> {
+        let lost_note = match behaviour {
+            Behaviour::Nvlink => lost_device_note(&file),
+            Behaviour::Own => None,
         };
         let mercury = file.section_of_type(SectionType::CUDA_MERC_SYMTAB);
         let native = mercury.map(|_| Native::new(&file)).transpose()?;
@@ -210,9 +218,9 @@ impl<'d> Object<'d> {
             Some((table, native)) => native.symbols(&file, table)?,
             None => std::mem::take(&mut file.symbols),
         };
-        match keeping {
-            Keeping::Reachable => contradictions::check(&file, &symbols)?,
-            Keeping::AsNvlink => {}
+        match behaviour {
+            Behaviour::Own => contradictions::check(&file, &symbols)?,
+            Behaviour::Nvlink => {}
         }
         check_sizes(&file, &sections, &symbols)?;
         let is_unified = |section: &Section<'_>| {

@@ -7,7 +7,7 @@ use super::frames::Frames;
 use crate::error::ParseError;
 use crate::layout::LaidOut;
 use crate::merge::{Merged, NativeContent, Relocation, Section, SectionKind};
-use crate::options::Keeping;
+use crate::options::Behaviour;
 
 /// What corrects the native relocations of one section.
 pub(super) struct Corrections<'a, 'd> {
@@ -27,7 +27,7 @@ pub(super) struct Corrections<'a, 'd> {
 impl<'a, 'd> Corrections<'a, 'd> {
     pub(super) fn new(
         laid_out: &'a LaidOut<'d>,
-        keeping: Keeping,
+        behaviour: Behaviour,
         section: &'a Section<'d>,
         twin: &NativeContent<'d>,
         frames: Option<&'a Frames>,
@@ -48,7 +48,7 @@ impl<'a, 'd> Corrections<'a, 'd> {
                 true => places(merged, section),
                 false => None,
             },
-            code_in_use: has_code.then(|| CodeInUse::new(merged, keeping)),
+            code_in_use: has_code.then(|| CodeInUse::new(merged, behaviour)),
         })
     }
 

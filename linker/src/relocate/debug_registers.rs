@@ -10,7 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::id::SymbolId;
 use crate::layout::LaidOut;
-use crate::options::Keeping;
+use crate::options::Behaviour;
 
 use super::expanded::Places;
 use super::recode::Moves;
@@ -29,14 +29,14 @@ pub(super) fn is_table(name: &str) -> bool {
 /// but for those of several functions of the name. What cannot be read stays.
 pub(super) fn place(
     laid_out: &LaidOut<'_>,
-    keeping: Keeping,
+    behaviour: Behaviour,
     mercury: &[u8],
     bytes: &mut Cow<'_, [u8]>,
 ) {
     let (Some(functions), Some(mut twins)) = (functions(bytes), functions(mercury)) else {
         return;
     };
-    let as_nvlink = keeping == Keeping::AsNvlink;
+    let as_nvlink = behaviour == Behaviour::Nvlink;
     let in_use = in_use(laid_out);
     let mut named = FxHashSet::default();
     let mut placed = Vec::new();

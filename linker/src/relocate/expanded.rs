@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use crate::cubin::{Binding, Capsule, StoredInstruction};
 use crate::id::SymbolId;
 use crate::merge::{Function, Merged, Relocation};
-use crate::options::Keeping;
+use crate::options::Behaviour;
 
 use super::recode::{Group, groups};
 use super::scoreboards::instruction::{
@@ -208,16 +208,16 @@ impl Places {
 /// meant the definition of its file (case `weak_debug_other_code`).
 pub(super) struct CodeInUse<'m, 'd> {
     merged: &'m Merged<'d>,
-    keeping: Keeping,
+    behaviour: Behaviour,
     known: FxHashMap<SymbolId, Option<Places>>,
 }
 
 impl<'m, 'd> CodeInUse<'m, 'd> {
-    pub(super) fn new(merged: &'m Merged<'d>, keeping: Keeping) -> Self {
+    pub(super) fn new(merged: &'m Merged<'d>, behaviour: Behaviour) -> Self {
         let known = FxHashMap::default();
         Self {
             merged,
-            keeping,
+            behaviour,
             known,
         }
     }
@@ -234,8 +234,8 @@ impl<'m, 'd> CodeInUse<'m, 'd> {
         let places = self.known.entry(relocation.symbol);
         let places = places.or_insert_with_key(|&symbol| Places::of(self.merged, symbol));
         if let Some(places) = places {
-            let nowhere = match self.keeping {
-                Keeping::AsNvlink => 0,
+            let nowhere = match self.behaviour {
+                Behaviour::Nvlink => 0,
                 _ => places.size,
             };
             relocation.addend = places.at_or_behind(mercury).unwrap_or(nowhere) as i64;

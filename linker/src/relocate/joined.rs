@@ -5,7 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::arch::relocation::RelocationType;
 use crate::id::{IdVec, SectionId};
 use crate::merge::{Merged, Relocation, SectionKind};
-use crate::options::{Keeping, ResolvedRelocations};
+use crate::options::{Behaviour, ResolvedRelocations};
 
 use super::expanded::{Acting, Places};
 use super::scoreboards::instruction::{INSTRUCTION, is_for_all, operation};
@@ -17,7 +17,7 @@ pub(super) fn join_records(
     merged: &Merged<'_>,
     sections: &mut IdVec<SectionId, Patched<'_>>,
     native: &mut Twins<'_>,
-    keeping: Keeping,
+    behaviour: Behaviour,
 ) {
     if merged.resolved_relocations == ResolvedRelocations::Dropped {
         return;
@@ -33,7 +33,7 @@ pub(super) fn join_records(
             let linked = std::mem::take(&mut sections[id].resolved);
             let own = native[id].as_mut().map(|n| std::mem::take(&mut n.resolved));
             if let (Some(mut own), Some(first_twin)) = (own, &mut native[first]) {
-                if keeping == Keeping::AsNvlink {
+                if behaviour == Behaviour::Nvlink {
                     look_elsewhere(merged, first, &first_twin.bytes, &linked, &mut own);
                 }
                 first_twin.resolved.splice(..0, own);

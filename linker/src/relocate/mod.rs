@@ -34,7 +34,7 @@ use crate::layout::LaidOut;
 use crate::merge::{
     BANK_LIMIT, Content, Merged, NativeContent, Relocation, Section, SectionKind, Symbol,
 };
-use crate::options::Keeping;
+use crate::options::Behaviour;
 use crate::parallel;
 use crate::prune::Pruned;
 use crate::read::OPTIMIZER_BANK;
@@ -68,7 +68,7 @@ pub(crate) struct Relocated<'d> {
     pub(crate) native: Twins<'d>,
     /// How instructions moved in functions whose native code was recoded.
     pub(crate) moves: FxHashMap<FunctionId, Moves>,
-    pub(crate) keeping: Keeping,
+    pub(crate) behaviour: Behaviour,
 }
 
 impl<'d> Relocated<'d> {
@@ -87,7 +87,7 @@ impl<'d> Relocated<'d> {
 /// if there is one.
 pub(crate) fn relocate<'d, M>(
     mut laid_out: LaidOut<'d>,
-    keeping: Keeping,
+    behaviour: Behaviour,
     meanwhile: impl FnOnce(&Pruned<'d>) -> M,
 ) -> (Result<Relocated<'d>, ParseError>, M) {
     count_machine_code(&mut laid_out.pruned.merged);
@@ -100,7 +100,7 @@ pub(crate) fn relocate<'d, M>(
         || {
             let patcher = Patcher {
                 laid_out: &laid_out,
-                keeping,
+                behaviour,
                 banks_of_slots: &banks_of_slots(&laid_out.pruned),
             };
             patcher.patch(bytes)
@@ -111,7 +111,7 @@ pub(crate) fn relocate<'d, M>(
         sections,
         native,
         moves: FxHashMap::default(),
-        keeping,
+        behaviour,
     });
     (relocated, done)
 }
@@ -126,7 +126,7 @@ type Twins<'d> = IdVec<SectionId, Option<Box<Patched<'d>>>>;
 #[derive(Clone, Copy)]
 struct Patcher<'a, 'd> {
     laid_out: &'a LaidOut<'d>,
-    keeping: Keeping,
+    behaviour: Behaviour,
     banks_of_slots: &'a FxHashMap<SectionId, Vec<SectionId>>,
 }
 
@@ -150,7 +150,7 @@ impl<'d> Patcher<'_, 'd> {
         });
         let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
         let mut native = self.relocate_twins(&mut sections, failed, bytes)?;
-        joined::join_records(merged, &mut sections, &mut native, self.keeping);
+        joined::join_records(merged, &mut sections, &mut native, self.behaviour);
         Ok((sections, native))
     }
 
@@ -231,7 +231,7 @@ impl<'d> Patcher<'_, 'd> {
         }
         let section = &merged.sections[id];
         let mut patched = Patched {
-            bytes: gather(merged, section, self.keeping)?,
+            bytes: gather(merged, section, self.behaviour)?,
             kept: Vec::with_capacity(match section.kind {
                 // Nearly all relocations of code stay for the driver.
                 SectionKind::Text => section.relocations.len(),
@@ -239,7 +239,7 @@ impl<'d> Patcher<'_, 'd> {
             }),
             resolved: Vec::new(),
         };
-        let resolver = Resolver::new(self.laid_out, section, World::Linked, self.keeping);
+        let resolver = Resolver::new(self.laid_out, section, World::Linked, self.behaviour);
         let code_positions = section
             .native
             .as_ref()
@@ -269,15 +269,17 @@ impl<'d> Patcher<'_, 'd> {
         units: &lines::Units,
     ) -> Result<Patched<'d>, ParseError> {
         let Self {
-            laid_out, keeping, ..
+            laid_out,
+            behaviour,
+            ..
         } = self;
         let section = &laid_out.merged().sections[id];
-        let resolver = Resolver::new(laid_out, section, World::Native, keeping);
+        let resolver = Resolver::new(laid_out, section, World::Native, behaviour);
         let mut patched = Patched {
             bytes: if twin.shares_bytes {
                 std::mem::take(shared_bytes)
             } else if is_joined(laid_out.merged(), section) {
-                stubs::native(section, &twin.content, keeping)?
+                stubs::native(section, &twin.content, behaviour)?
             } else {
                 concatenate(&twin.content, section.kind)
             },
@@ -288,7 +290,7 @@ impl<'d> Patcher<'_, 'd> {
         let frames = frames.transpose()?;
         let mut corrections = Corrections::new(
             laid_out,
-            keeping,
+            behaviour,
             section,
             twin,
             frames.as_ref(),
@@ -311,7 +313,7 @@ impl<'d> Patcher<'_, 'd> {
         }
         if debug_registers::is_table(section.name) {
             let mercury = concatenate(&section.content, section.kind);
-            debug_registers::place(laid_out, keeping, &mercury, &mut patched.bytes);
+            debug_registers::place(laid_out, behaviour, &mercury, &mut patched.bytes);
         }
         if let Some(frames) = frames {
             patched = frames.without_removed(laid_out, section, twin, shared_bytes, patched)?;
@@ -344,18 +346,20 @@ impl<'d> Patcher<'_, 'd> {
         patched: &mut Patched<'d>,
     ) {
         let Self {
-            laid_out, keeping, ..
+            laid_out,
+            behaviour,
+            ..
         } = self;
         let merged = laid_out.merged();
         let banks = section
             .target
             .and_then(|slots| self.banks_of_slots.get(&slots));
-        if keeping == Keeping::AsNvlink
+        if behaviour == Behaviour::Nvlink
             && let Some(banks) = banks
         {
             match banks[..] {
                 [.., last] if last == id => {
-                    tables::fill(patched, merged, twin, &section.relocations, keeping);
+                    tables::fill(patched, merged, twin, &section.relocations, behaviour);
                     for _ in 1..banks.len() {
                         tables::lead_on(patched, merged, &section.relocations);
                     }
@@ -367,11 +371,11 @@ impl<'d> Patcher<'_, 'd> {
         let lost = section
             .lost_constants()
             .map(|lost| &merged.sections[lost])
-            .filter(|lost| keeping == Keeping::AsNvlink && lost.content.size > 0);
+            .filter(|lost| behaviour == Behaviour::Nvlink && lost.content.size > 0);
         // nvlink goes through the later one of two sections of a name twice, and never through the
         // first one.
         if lost.is_none() || section.is_second() {
-            tables::fill(patched, merged, twin, &section.relocations, keeping);
+            tables::fill(patched, merged, twin, &section.relocations, behaviour);
         }
         if lost.is_some() && section.is_second() {
             tables::lead_on(patched, merged, &section.relocations);
@@ -513,12 +517,12 @@ pub(crate) fn barrier_places(
 fn gather<'d>(
     merged: &Merged<'d>,
     section: &Section<'d>,
-    keeping: Keeping,
+    behaviour: Behaviour,
 ) -> Result<Cow<'d, [u8]>, ParseError> {
     if section.kind.is_nobits() {
         Ok(Cow::default())
     } else if is_joined(merged, section) {
-        stubs::mercury(section, keeping)
+        stubs::mercury(section, behaviour)
     } else {
         let bytes = concatenate(&section.content, section.kind);
         match &section.native {

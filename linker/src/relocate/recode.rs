@@ -43,7 +43,7 @@ use crate::cubin::{Capsule, InfoCode};
 use crate::diagnostic::Diagnostic;
 use crate::id::{FunctionId, SectionId};
 use crate::merge::{FIRST_MERCURY_VERSION, Function, Merged, Payload, TableBranch};
-use crate::options::{DebugLevel, Keeping};
+use crate::options::{Behaviour, DebugLevel};
 use crate::parallel;
 use crate::prune::Pruned;
 
@@ -70,7 +70,7 @@ pub(super) use stored::{Group, groups};
 /// on the target than their code waits for, and that cannot be recoded.
 pub(crate) fn recode(
     relocated: &mut Relocated<'_>,
-    keeping: Keeping,
+    behaviour: Behaviour,
     debug: DebugLevel,
 ) -> Vec<Diagnostic> {
     let merged = relocated.merged();
@@ -78,17 +78,17 @@ pub(crate) fn recode(
         return Vec::new();
     }
     let is_executable = merged.image.is_executable();
-    let changing = changing(relocated, keeping, debug);
+    let changing = changing(relocated, behaviour, debug);
     let effort = |changing: &Changing| {
         let size = merged.sections[changing.section].content.size;
         (size as usize).saturating_mul(CHOOSING)
     };
     let made = parallel::map_longest_first(&changing, effort, |changing| {
-        Anew::new(relocated, changing, keeping)
+        Anew::new(relocated, changing, behaviour)
     });
-    let warnings = match keeping {
-        Keeping::AsNvlink => Vec::new(),
-        Keeping::Reachable => warnings(relocated, &changing, &made),
+    let warnings = match behaviour {
+        Behaviour::Nvlink => Vec::new(),
+        Behaviour::Own => warnings(relocated, &changing, &made),
     };
     let moves = replace(relocated, &changing, made);
     if !moves.is_empty() {
@@ -96,7 +96,7 @@ pub(crate) fn recode(
         debug::follow_pointers(relocated, &moves);
         debug::follow(relocated, &moves);
     }
-    if keeping == Keeping::AsNvlink && (debug == DebugLevel::Symbols || !is_executable) {
+    if behaviour == Behaviour::Nvlink && (debug == DebugLevel::Symbols || !is_executable) {
         debug::forget_common(relocated);
     }
     relocated.moves = moves;
@@ -112,20 +112,22 @@ struct Changing {
 }
 
 /// The functions that may be recoded, in creation order.
-fn changing(relocated: &Relocated<'_>, keeping: Keeping, debug: DebugLevel) -> Vec<Changing> {
+fn changing(relocated: &Relocated<'_>, behaviour: Behaviour, debug: DebugLevel) -> Vec<Changing> {
     let Pruned { merged, live, .. } = relocated.pruned();
     let kernels = Wanted::of_kernels(relocated, debug);
     let wanted_of = |function: &Function<'_>, section| {
-        let is_older = keeping == Keeping::AsNvlink && is_of_first_version(function);
+        let is_older = behaviour == Behaviour::Nvlink && is_of_first_version(function);
         match merged.is_kernel(function) {
             true => Some(Wanted {
                 is_older,
-                is_whole: keeping == Keeping::AsNvlink && function.is_laid_out && !kernels.is_lone,
+                is_whole: behaviour == Behaviour::Nvlink
+                    && function.is_laid_out
+                    && !kernels.is_lone,
                 ..kernels
             }),
             // Other functions are recoded as nvlink does if CUDA 12 compiled them or they end a kernel, and always if they
             // were compiled for another processor.
-            false => (keeping == Keeping::AsNvlink || !is_for_target(merged, section)).then_some(
+            false => (behaviour == Behaviour::Nvlink || !is_for_target(merged, section)).then_some(
                 Wanted {
                     is_lone: false,
                     is_older,
@@ -212,7 +214,7 @@ struct Anew {
 
 impl Anew {
     /// Recodes a function. `None` if nothing changes.
-    fn new(relocated: &Relocated<'_>, changing: &Changing, keeping: Keeping) -> Option<Self> {
+    fn new(relocated: &Relocated<'_>, changing: &Changing, behaviour: Behaviour) -> Option<Self> {
         let Changing {
             function,
             section,
@@ -239,9 +241,9 @@ impl Anew {
                 .map(|taking| std::mem::replace(&mut code, Cow::Owned(taking))),
             false => None,
         };
-        let recode = |code: &[u8]| match keeping {
-            Keeping::AsNvlink => Recoded::new(code, capsule, &tables, &wanted, chip),
-            Keeping::Reachable => None,
+        let recode = |code: &[u8]| match behaviour {
+            Behaviour::Nvlink => Recoded::new(code, capsule, &tables, &wanted, chip),
+            Behaviour::Own => None,
         };
         let recoded = recode(&code);
         let setting = Setting {

@@ -9,7 +9,7 @@ use crate::merge::{
     Definition, ListedShared, Merged, RECORDED, Relocation, Section, SectionKind, Share,
     SharedHome, Symbol,
 };
-use crate::options::{EarlyAddresses, ImageKind, Keeping, RelocationForms, ResolvedRelocations};
+use crate::options::{Behaviour, EarlyAddresses, ImageKind, RelocationForms, ResolvedRelocations};
 use crate::read::{USER_BANK, native_bank};
 
 use super::lines;
@@ -38,7 +38,7 @@ pub(super) struct Resolver<'a, 'd> {
     function: Option<FunctionId>,
     is_debug: bool,
     world: World,
-    keeping: Keeping,
+    behaviour: Behaviour,
 }
 
 impl<'a, 'd> Resolver<'a, 'd> {
@@ -46,7 +46,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
         laid_out: &'a LaidOut<'d>,
         section: &Section<'d>,
         world: World,
-        keeping: Keeping,
+        behaviour: Behaviour,
     ) -> Self {
         Self {
             laid_out,
@@ -54,7 +54,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
             function: section.function,
             is_debug: section.kind == SectionKind::Debug,
             world,
-            keeping,
+            behaviour,
         }
     }
 
@@ -65,7 +65,9 @@ impl<'a, 'd> Resolver<'a, 'd> {
     /// Whether a relocation is left to the driver though its type is not known: up to sm_90 nvlink
     /// only looks at the types of those that it can resolve (case `unknown_relocation`).
     pub(super) fn takes_unknown(&self, relocation: &Relocation) -> bool {
-        self.keeping == Keeping::AsNvlink && !self.has_mercury() && self.value(relocation).is_none()
+        self.behaviour == Behaviour::Nvlink
+            && !self.has_mercury()
+            && self.value(relocation).is_none()
     }
 
     /// Whether it is a relocation of the Mercury world with a type of machine code, or without a type (case
@@ -189,7 +191,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
     /// `unified_constants`).
     pub(super) fn is_in_moved_variables(&self) -> bool {
         self.kind == SectionKind::UnifiedData
-            && self.keeping == Keeping::AsNvlink
+            && self.behaviour == Behaviour::Nvlink
             && self.is_executable()
     }
 
@@ -247,7 +249,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
     /// Whether the image does not list a function or variable that a relocation for the driver would need.
     pub(super) fn is_nameless(&self, symbol: SymbolId) -> bool {
         let merged = self.merged();
-        merged.is_nameless(merged.symbols[symbol].other, self.keeping)
+        merged.is_nameless(merged.symbols[symbol].other, self.behaviour)
     }
 
     /// The symbol of the function itself instead of an alias: relocations for the driver name that (case `alias`).

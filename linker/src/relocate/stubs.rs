@@ -10,7 +10,7 @@ use std::ops::Range;
 use crate::cubin::Capsule;
 use crate::error::ParseError;
 use crate::merge::{Content, STUB_SIZE, Section, SectionKind, missing_in_slot};
-use crate::options::{DebugLevel, Keeping};
+use crate::options::{Behaviour, DebugLevel};
 
 use super::Relocated;
 use super::recode::renewed;
@@ -22,11 +22,11 @@ const BODY: usize = 6;
 const JOINED_BODY: usize = STUB_SIZE as usize / INSTRUCTION;
 
 /// What a slot has of instructions among all slots, and how many of these are its own. nvlink adds two; ours fills it up.
-fn shape(capsule: &Capsule<'_>, keeping: Keeping) -> (usize, usize) {
+fn shape(capsule: &Capsule<'_>, behaviour: Behaviour) -> (usize, usize) {
     let missing = missing_in_slot(capsule);
-    let all = match keeping {
-        Keeping::AsNvlink => JOINED_BODY - missing,
-        Keeping::Reachable => JOINED_BODY,
+    let all = match behaviour {
+        Behaviour::Nvlink => JOINED_BODY - missing,
+        Behaviour::Own => JOINED_BODY,
     };
     (all, BODY - missing)
 }
@@ -40,7 +40,7 @@ fn end(idle: usize) -> [u8; 2] {
 /// The Mercury code of all slots.
 pub(super) fn mercury<'d>(
     section: &Section<'d>,
-    keeping: Keeping,
+    behaviour: Behaviour,
 ) -> Result<Cow<'d, [u8]>, ParseError> {
     let slots = &section.content.contributions;
     let native = section
@@ -58,7 +58,7 @@ pub(super) fn mercury<'d>(
         }
         // The jump, and with `-Ofc=max` what comes behind it, but not the end.
         let first = absent.len();
-        absent.resize(first + shape(&capsule, keeping).0, true);
+        absent.resize(first + shape(&capsule, behaviour).0, true);
         for instruction in &capsule.stored {
             let index = instruction.index as usize;
             if index + 1 < (capsule.instructions as usize).min(JOINED_BODY) {
@@ -90,7 +90,7 @@ pub(super) fn mercury<'d>(
 pub(super) fn native<'d>(
     section: &Section<'_>,
     content: &Content<'d>,
-    keeping: Keeping,
+    behaviour: Behaviour,
 ) -> Result<Cow<'d, [u8]>, ParseError> {
     let mut bytes = Vec::new();
     let mut end: &[u8] = &[];
@@ -99,7 +99,7 @@ pub(super) fn native<'d>(
         .iter()
         .zip(section.content.contributions.iter())
     {
-        let (all, own) = shape(&Capsule::parse(mercury.data)?, keeping);
+        let (all, own) = shape(&Capsule::parse(mercury.data)?, behaviour);
         let (body, tail) = slot.data.split_at(slot.data.len().min(own * INSTRUCTION));
         let start = bytes.len();
         bytes.extend_from_slice(body);
@@ -114,7 +114,7 @@ pub(super) fn native<'d>(
 
 /// Makes the machine code of all slots wait after each instruction in links for debuggers, as nvlink does, or not wait in
 /// others. The end of the function stays as it is (case `unified_funcs`).
-pub(crate) fn pace_slots(relocated: &mut Relocated<'_>, keeping: Keeping, debug: DebugLevel) {
+pub(crate) fn pace_slots(relocated: &mut Relocated<'_>, behaviour: Behaviour, debug: DebugLevel) {
     /// The control bits of an instruction.
     const CONTROL: Range<usize> = 13..15;
     const OF_END: [u8; 2] = [0xc0, 0x0f];
@@ -125,7 +125,7 @@ pub(crate) fn pace_slots(relocated: &mut Relocated<'_>, keeping: Keeping, debug:
     const OF_ADDITION: [u8; 2] = [0xce, 0x0f];
     const NOP: u16 = 0x118;
     const ADDITION: u16 = 0x010;
-    if keeping != Keeping::AsNvlink {
+    if behaviour != Behaviour::Nvlink {
         return;
     }
     let pace = |instruction: &mut [u8; INSTRUCTION]| {

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 use crate::id::SymbolId;
 use crate::merge::{Function, Merged, NativeContent, Relocation};
-use crate::options::Keeping;
+use crate::options::Behaviour;
 
 use super::Patched;
 
@@ -51,13 +51,13 @@ pub(super) fn fill(
     merged: &Merged<'_>,
     twin: &NativeContent<'_>,
     relocations: &[Relocation],
-    keeping: Keeping,
+    behaviour: Behaviour,
 ) {
     let mut known = Known::default();
     let entry = |relocation: &Relocation| {
         let targets = known.of(merged, relocation);
         let address = u64::try_from(relocation.addend).ok();
-        let is_known = keeping == Keeping::AsNvlink || !targets.is_empty();
+        let is_known = behaviour == Behaviour::Nvlink || !targets.is_empty();
         is_known.then(|| Entry {
             place: relocation.offset as usize,
             target: address.and_then(|address| targets.get(&address)).copied(),
@@ -68,7 +68,7 @@ pub(super) fn fill(
     let relocations = relocations.iter();
     let relocations = relocations.filter(|r| merged.surrounding(r.symbol).is_none());
     let entries: Vec<Entry> = relocations.filter_map(entry).collect();
-    write(&mut patched.bytes, &entries, keeping);
+    write(&mut patched.bytes, &entries, behaviour);
 }
 
 /// Translates the words of tables once more, as if these places in machine code were Mercury addresses. nvlink does so by
@@ -87,7 +87,7 @@ pub(super) fn lead_on(patched: &mut Patched<'_>, merged: &Merged<'_>, relocation
         })
     };
     let entries: Vec<Entry> = relocations.iter().filter_map(entry).collect();
-    write(&mut patched.bytes, &entries, Keeping::AsNvlink);
+    write(&mut patched.bytes, &entries, Behaviour::Nvlink);
 }
 
 /// Writes 0 into the words of tables.
@@ -100,14 +100,14 @@ pub(super) fn clear(patched: &mut Patched<'_>, relocations: &[Relocation]) {
             is_in_use: false,
         })
         .collect();
-    write(&mut patched.bytes, &entries, Keeping::AsNvlink);
+    write(&mut patched.bytes, &entries, Behaviour::Nvlink);
 }
 
-fn write(bytes: &mut Cow<'_, [u8]>, entries: &[Entry], keeping: Keeping) {
+fn write(bytes: &mut Cow<'_, [u8]>, entries: &[Entry], behaviour: Behaviour) {
     for index in 0..entries.len() {
-        let entry = match keeping {
-            Keeping::AsNvlink => &entries[entries.len() - 1 - index],
-            Keeping::Reachable => &entries[index],
+        let entry = match behaviour {
+            Behaviour::Nvlink => &entries[entries.len() - 1 - index],
+            Behaviour::Own => &entries[index],
         };
         let word = bytes.get(entry.place..);
         let Some(old) = word.and_then(|rest| rest.first_chunk::<WORD>()) else {
@@ -115,7 +115,7 @@ fn write(bytes: &mut Cow<'_, [u8]>, entries: &[Entry], keeping: Keeping) {
         };
         // What is in use came with its words, but from objects of `nvlink -r`, where it comes
         // first.
-        let stays = keeping == Keeping::Reachable
+        let stays = behaviour == Behaviour::Own
             && entry.is_in_use
             && (entry.target.is_none() || *old != [0; WORD]);
         let new = entry.target.unwrap_or_default().to_le_bytes();
@@ -147,28 +147,28 @@ mod tests {
     use super::*;
 
     /// What becomes of a word where the entries of two definitions meet, in their order.
-    fn check(old: u32, targets: [Option<u32>; 2], keeping: Keeping, expected: u32) {
+    fn check(old: u32, targets: [Option<u32>; 2], behaviour: Behaviour, expected: u32) {
         let entry = |target| Entry {
             place: 0,
             target,
             is_in_use: true,
         };
         let mut bytes = old.to_le_bytes().to_vec().into();
-        write(&mut bytes, &targets.map(entry), keeping);
+        write(&mut bytes, &targets.map(entry), behaviour);
         assert_eq!(*bytes, expected.to_le_bytes());
     }
 
     #[test]
     fn replaced_tables_come_first() {
         let targets = [None, Some(0x110)];
-        check(0x110, targets, Keeping::Reachable, 0x110);
-        check(0x110, targets, Keeping::AsNvlink, 0);
+        check(0x110, targets, Behaviour::Own, 0x110);
+        check(0x110, targets, Behaviour::Nvlink, 0);
     }
 
     #[test]
     fn in_objects_of_nvlink_tables_in_use_come_first() {
         let targets = [Some(0x110), Some(0x7c0)];
-        check(0, targets, Keeping::Reachable, 0x110);
-        check(0, targets, Keeping::AsNvlink, 0x110);
+        check(0, targets, Behaviour::Own, 0x110);
+        check(0, targets, Behaviour::Nvlink, 0x110);
     }
 }

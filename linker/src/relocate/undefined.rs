@@ -9,7 +9,7 @@ use crate::diagnostic::{ADD_DEFINITION, Diagnostic, Diagnostics};
 use crate::id::{FunctionId, IdVec, SymbolId};
 use crate::layout::LaidOut;
 use crate::merge::{Definition, Merged, SharedHome};
-use crate::options::{Keeping, UndefinedGlobals};
+use crate::options::{Behaviour, UndefinedGlobals};
 
 /// So many names are explained; the others are only named.
 const MAX_EXPLAINED: usize = 20;
@@ -24,7 +24,7 @@ const SHORTEST: usize = 4;
 
 /// Everything that live code needs must be defined or be a system call. What
 /// is missing is reported in the order in which it was first named.
-pub(crate) fn report(laid_out: &LaidOut<'_>, keeping: Keeping, diagnostics: &mut Diagnostics) {
+pub(crate) fn report(laid_out: &LaidOut<'_>, behaviour: Behaviour, diagnostics: &mut Diagnostics) {
     let merged = laid_out.merged();
     // Nearly always that is all there is to do.
     if !merged
@@ -34,7 +34,7 @@ pub(crate) fn report(laid_out: &LaidOut<'_>, keeping: Keeping, diagnostics: &mut
     {
         return;
     }
-    let users = users(laid_out, keeping);
+    let users = users(laid_out, behaviour);
     let missing = users
         .enumerate()
         .filter_map(|(id, user)| Some((id, (*user)?)));
@@ -113,7 +113,7 @@ fn is_missing(laid_out: &LaidOut<'_>, id: SymbolId) -> bool {
 }
 
 /// Who needs each name that is missing.
-fn users(laid_out: &LaidOut<'_>, keeping: Keeping) -> IdVec<SymbolId, Option<User>> {
+fn users(laid_out: &LaidOut<'_>, behaviour: Behaviour) -> IdVec<SymbolId, Option<User>> {
     let merged = laid_out.merged();
     let live = &laid_out.pruned.live;
     let mut users = IdVec::filled(&merged.symbols, None);
@@ -135,7 +135,7 @@ fn users(laid_out: &LaidOut<'_>, keeping: Keeping) -> IdVec<SymbolId, Option<Use
     // a function whose address nobody takes any more (case `address_taken_signatures`),
     // and one that only a definition called which another one replaced (case
     // `weak_calls`).
-    if keeping == Keeping::AsNvlink {
+    if behaviour == Behaviour::Nvlink {
         for (id, symbol) in merged.symbols.enumerate() {
             let is_wanted = match symbol.function {
                 Some(function) => merged.functions[function].is_taken || live.functions[function],

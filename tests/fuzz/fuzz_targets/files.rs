@@ -3,7 +3,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use rustnvlink::device_link::{DeviceLink, Request};
-use rustnvlink::inputs::{Archives, Behaviour, Files, Kernels, Wanted};
+use rustnvlink::inputs::{Archives, Files, Kernels, Wanted};
+use rustnvlink::options::Behaviour;
 use rustnvlink_fuzz::Bytes;
 
 /// What files are called.

@@ -2,8 +2,8 @@
 
 use rustnvlink::arch::Sm;
 use rustnvlink::options::{
-    DebugLevel, EarlyAddresses, ImageKind, Keeping, KernelFilter, Names, NullAddress, Odr, Options,
-    RelocationForms, Reservation, ReservedNumbers, ResolvedRelocations, SharedLimit,
+    Behaviour, DebugLevel, EarlyAddresses, ImageKind, KernelFilter, Names, NullAddress, Odr,
+    Options, RelocationForms, Reservation, ReservedNumbers, ResolvedRelocations, SharedLimit,
     UndefinedGlobals,
 };
 
@@ -35,7 +35,7 @@ pub fn options(bytes: &mut Bytes<'_>, program: &Program) -> Options {
     };
     let mut options = Options::new(*target.unwrap_or(&program.sm));
     if is(0) {
-        options.keeping = Keeping::AsNvlink;
+        options.behaviour = Behaviour::Nvlink;
     }
     options.kernels = one(kernels & 0xf);
     options.constants = one(kernels >> 4);

@@ -2,7 +2,7 @@
 
 use rustnvlink::arch::Sm;
 use rustnvlink::cubin::File;
-use rustnvlink::options::{Keeping, Options};
+use rustnvlink::options::{Behaviour, Options};
 use rustnvlink::{Input, Outcome, link};
 
 const LARGE: &str = "
@@ -17,10 +17,10 @@ constant odd 3
 ";
 
 fn link_texts(texts: &[&str]) -> Outcome {
-    link_texts_as(texts, Keeping::Reachable)
+    link_texts_as(texts, Behaviour::Own)
 }
 
-fn link_texts_as(texts: &[&str], keeping: Keeping) -> Outcome {
+fn link_texts_as(texts: &[&str], behaviour: Behaviour) -> Outcome {
     let build = |text: &&str| rustnvlink_testkit::build(text).unwrap();
     let objects: Vec<Vec<u8>> = texts.iter().map(build).collect();
     let inputs: Vec<Input<'_>> = objects
@@ -31,7 +31,7 @@ fn link_texts_as(texts: &[&str], keeping: Keeping) -> Outcome {
         })
         .collect();
     let mut options = Options::new(Sm::new(90));
-    options.keeping = keeping;
+    options.behaviour = behaviour;
     link(&inputs, &options)
 }
 
@@ -80,8 +80,8 @@ target sm_90
 constant more 6000
 symbol far 13 other 0x80 in .nv.constant3 size 0x8000000000
 ";
-    for keeping in [Keeping::Reachable, Keeping::AsNvlink] {
-        let outcome = link_texts_as(&[LARGE, claims], keeping);
+    for behaviour in [Behaviour::Own, Behaviour::Nvlink] {
+        let outcome = link_texts_as(&[LARGE, claims], behaviour);
         assert!(outcome.image.is_none());
         let messages = outcome.diagnostics.messages();
         assert_eq!(messages.len(), 1);

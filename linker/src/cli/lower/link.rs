@@ -8,10 +8,11 @@ use super::super::tool_record;
 use super::super::typed::Typed;
 use crate::device_link;
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::inputs::{Archives, Assembler, Behaviour, Kernels, Limits, LinkTime, Scope, Wanted};
+use crate::inputs::{Archives, Assembler, Kernels, Limits, LinkTime, Scope, Wanted};
 use crate::options::{
-    DebugLevel, EarlyAddresses, ImageKind, Names, NullAddress, Odr, RelocationForms, Reservation,
-    ReservedNumbers, ResolvedRelocations, Settings, SharedLimit, SharedMemory, UndefinedGlobals,
+    Behaviour, DebugLevel, EarlyAddresses, ImageKind, Names, NullAddress, Odr, RelocationForms,
+    Reservation, ReservedNumbers, ResolvedRelocations, Settings, SharedLimit, SharedMemory,
+    UndefinedGlobals,
 };
 use crate::raw_text;
 use crate::report;

@@ -151,8 +151,8 @@ pub(super) fn check_lasting<'d>(
     wanted: &Wanted,
     processor: &Processor,
 ) -> Checked<'d> {
-    let keeping = wanted.behaviour.keeping();
-    let keep = |file| Some(Box::new(Object::new(candidate.name, file, keeping)));
+    let object = |file| Object::new(candidate.name, file, wanted.behaviour);
+    let keep = |file| Some(Box::new(object(file)));
     check(candidate, wanted, processor, keep)
 }
 

@@ -6,7 +6,7 @@ use crate::cubin::{Attribute, Format, InfoCode, InfoRecord as FileRecord};
 use crate::finalize::Finalized;
 use crate::id::FunctionId;
 use crate::merge::{InfoRecord, Merged, ParameterBank, Payload};
-use crate::options::Keeping;
+use crate::options::Behaviour;
 use crate::relocate::{Moves, barrier_places, native_places};
 
 use super::super::encode;
@@ -57,7 +57,7 @@ pub(super) fn native_module(finalized: &Finalized<'_>, symbols: &SymbolNumbers) 
 /// one that comes, be it the kernel itself (case `whole_program_functions`).
 fn frames_of_whole_programs<'f>(finalized: &'f Finalized<'_>) -> FxHashMap<FunctionId, &'f [u8]> {
     let merged = finalized.merged();
-    if finalized.relocated.keeping == Keeping::Reachable {
+    if finalized.relocated.behaviour == Behaviour::Own {
         return FxHashMap::default();
     }
     let records = finalized.figures.module_records.iter();
@@ -100,7 +100,7 @@ fn encode_shared(
     let shared = &finalized.figures.function_records[function];
     // In machine code all slots are one function, which has the count of the last one (case `unified_records`).
     let is_count = |record: &&InfoRecord<'_>| record.code == InfoCode::VRC_CTA_INIT_COUNT;
-    let takes_last = row.is_stub && finalized.relocated.keeping == Keeping::AsNvlink;
+    let takes_last = row.is_stub && finalized.relocated.behaviour == Behaviour::Nvlink;
     let last_count = shared.iter().rfind(is_count).filter(|_| takes_last);
     let last_count = last_count.map(|record| encode::head(&record.payload));
     let mut twins = Twins::new(row.native_records());
@@ -148,9 +148,9 @@ fn encode_own(
 ) {
     let merged = sources.merged();
     let row = &merged.functions[function];
-    let keeping = sources.finalized.relocated.keeping;
+    let behaviour = sources.finalized.relocated.behaviour;
     for record in row.native_records() {
-        if is_shared[usize::from(record.code.0)] || is_left_out(record.code, keeping) {
+        if is_shared[usize::from(record.code.0)] || is_left_out(record.code, behaviour) {
             continue;
         }
         if record.code != InfoCode::PARAM_CBANK {
@@ -270,13 +270,13 @@ fn placed_at_barriers(
 /// Whether a record that only the native world has is dropped. nvlink reads no native records, so all are but those that it
 /// makes itself (case `idle_before_meeting`). Otherwise records are dropped that the link has removed from the Mercury
 /// world: those that only kernels have in an image, or nothing.
-fn is_left_out(code: InfoCode, keeping: Keeping) -> bool {
-    match keeping {
-        Keeping::AsNvlink => !matches!(
+fn is_left_out(code: InfoCode, behaviour: Behaviour) -> bool {
+    match behaviour {
+        Behaviour::Nvlink => !matches!(
             code,
             InfoCode::PARAM_CBANK | InfoCode::CBANK_PARAM_SIZE | InfoCode::SW_WAR
         ),
-        Keeping::Reachable => matches!(
+        Behaviour::Own => matches!(
             code,
             InfoCode::EXTERNS | InfoCode::MAX_STACK_SIZE | InfoCode::AT_ENTRY_FRAGMENTS
         ),
