@@ -34,6 +34,7 @@ mod note;
 mod pairs;
 mod prototype;
 mod record;
+pub(crate) mod section_name;
 mod section_type;
 mod shift;
 mod symbol;

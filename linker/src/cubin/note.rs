@@ -107,6 +107,9 @@ pub type ToolStrings<'d> = [(u32, &'d [u8]); WORDS - 1];
 const WORDS: usize = 6;
 
 impl<'d> ToolNote<'d> {
+    /// The section that holds it.
+    pub const SECTION: &'static str = ".note.nv.tkinfo";
+
     /// Reads a description.
     pub fn parse(description: &'d [u8]) -> Result<Self, ParseError> {
         let (version, strings) = Self::strings(description)?;

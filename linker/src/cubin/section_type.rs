@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::SectionFlags;
+use super::{SectionFlags, section_name};
 
 /// `sh_type` of a section. Any number is valid; the known ones have names.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -140,7 +140,7 @@ impl SectionType {
             Self::NOBITS => {
                 let spaces = [
                     (".nv.global", Self::CUDA_GLOBAL),
-                    (".nv.shared.", Self::CUDA_SHARED),
+                    (section_name::SHARED_OF, Self::CUDA_SHARED),
                     (".nv.local.", Self::CUDA_LOCAL),
                 ];
                 let space = spaces.iter().find(|(start, _)| name.starts_with(start));

@@ -29,9 +29,6 @@ const ABORTED: &str = "ptxas fatal   : Ptx assembly aborted due to errors\n";
 /// Each source is worth a thread, however short it is.
 const EFFORT: usize = usize::MAX;
 
-/// Where the assembler says how it was called.
-const TOOL_NOTES: &str = ".note.nv.tkinfo";
-
 /// How PTX is assembled in one link.
 #[derive(Debug, Clone, Default)]
 pub struct Assembler {
@@ -251,7 +248,7 @@ fn temporary_folder() -> Result<Folder, Diagnostic> {
 fn without_file_names(object: &[u8]) -> Option<Vec<u8>> {
     let mut cubin = Cubin::parse(object).ok()?;
     let mut sections = cubin.sections.iter();
-    let index = sections.position(|section| section.name == TOOL_NOTES)?;
+    let index = sections.position(|section| section.name == ToolNote::SECTION)?;
     let Content::Notes(notes) = &mut cubin.sections[index].content else {
         return None;
     };

@@ -12,7 +12,7 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use crate::arena::Arena;
-use crate::cubin::SectionFlags;
+use crate::cubin::{SectionFlags, section_name};
 use crate::diagnostic::Diagnostic;
 use crate::id::{FunctionId, SectionId, SymbolId};
 use crate::merge::{
@@ -339,7 +339,7 @@ impl<'d> Banks<'d> {
                 let section = pruned.add_section(NewSection::list(name, SectionKind::Rela, bank));
                 let records = pruned.merged.resolved_relocations == ResolvedRelocations::Recorded;
                 if records && pruned.merged.target.has_mercury() {
-                    let name = self.arena.name(&[".nv.resolvedrela", bank_name]);
+                    let name = self.arena.name(&[section_name::RESOLVED_OF, bank_name]);
                     pruned.add_section(NewSection::list(name, SectionKind::ResolvedRela, bank));
                 }
                 section

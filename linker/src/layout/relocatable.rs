@@ -364,8 +364,7 @@ fn shared_section<'d>(
     let function = &merged.functions[kernel];
     let name = merged.symbols[function.symbol].name;
     function.shared.unwrap_or_else(|| {
-        let name = arena.name(&[".nv.shared.", name]);
-        let own = pruned.add_section(NewSection::own_shared(name, code));
+        let own = pruned.add_section(NewSection::shared_of(arena, name, code));
         pruned.merged.functions[kernel].shared = Some(own);
         own
     })

@@ -13,6 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::arch::{Family, reserved};
 use crate::arena::Arena;
 use crate::bits::Bits;
+use crate::cubin::section_name;
 use crate::diagnostic::Diagnostic;
 use crate::id::{FunctionId, SectionId, SymbolId};
 use crate::list_sort::list_sort;
@@ -243,7 +244,7 @@ fn forget_common(pruned: &Pruned<'_>, kernels: &[FunctionId], views: &mut [Kerne
 /// Lets the module's own section stay, empty: dynamic shared memory has nothing else that demands its alignment.
 fn keep_module_section(merged: &mut Merged<'_>) {
     for section in merged.sections.iter_mut() {
-        if section.name == ".nv_debug.shared" {
+        if section.name == section_name::MODULE_SHARED {
             section.keep_empty = true;
             section.content.align = section.content.align.max(DYNAMIC_ALIGN);
         }
@@ -460,7 +461,7 @@ fn share_by_name(merged: &mut Merged<'_>) {
     }
     let sections = merged.sections_of(|kind| kind == SectionKind::Shared);
     let names = sections.filter_map(|(id, section)| {
-        let kernel = section.name.strip_prefix(".nv.shared.")?;
+        let kernel = section.name.strip_prefix(section_name::SHARED_OF)?;
         Some((kernel, id))
     });
     let mut by_name: FxHashMap<&str, SectionId> = FxHashMap::default();
@@ -479,9 +480,9 @@ fn share_by_name(merged: &mut Merged<'_>) {
 /// Gives the slot of a unified function shared memory as kernels have it.
 fn add_section<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena, slot: FunctionId) {
     let function = &pruned.merged.functions[slot];
-    let name = arena.name(&[".nv.shared.", pruned.merged.symbols[function.symbol].name]);
-    let text = function.text;
-    let section = pruned.add_section(NewSection::own_shared(name, text));
+    let name = pruned.merged.symbols[function.symbol].name;
+    let section = NewSection::shared_of(arena, name, function.text);
+    let section = pruned.add_section(section);
     pruned.merged.functions[slot].shared = Some(section);
 }
 

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
-use crate::cubin::{Binding, SectionFlags, Symbol, SymbolOther, SymbolType};
+use crate::cubin::{Binding, SectionFlags, Symbol, SymbolOther, SymbolType, section_name};
 use crate::diagnostic::Diagnostic;
 use crate::error::{NvlinkError, ParseError};
 use crate::id::{InputId, SectionId};
@@ -412,7 +412,9 @@ impl<'d> Merger<'d, '_> {
         // The last one first, so that the places of the others hold.
         for (place, index) in places.into_iter().rev() {
             let bank = current.object.sections[index].name;
-            let kernel = bank.strip_prefix(".nv.constant0.").unwrap_or(bank);
+            let kernel = bank
+                .strip_prefix(section_name::PARAMETERS_OF)
+                .unwrap_or(bank);
             let behind = self.diagnostics.split_off(place.unwrap_or(end));
             self.diagnostics.push(Diagnostic::other_parameters(kernel));
             self.diagnostics.append(behind);

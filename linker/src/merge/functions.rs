@@ -285,10 +285,8 @@ impl<'d> Merger<'d, '_> {
             row.is_entry = is_kernel && is_kept;
             row.stands_in = stands_in;
             let text = row.text;
-            let name = self.arena.name(&[".nv.info.", symbol.name]);
-            let info = self.section(NewSection::list(name, SectionKind::Info, text));
-            let name = self.arena.name(&[".nv.shared.", symbol.name]);
-            let shared = self.section(NewSection::own_shared(name, text));
+            let info = self.section(NewSection::info_of(self.arena, symbol.name, text));
+            let shared = self.section(NewSection::shared_of(self.arena, symbol.name, text));
             let row = &mut self.merged.functions[function];
             row.info = Some(info);
             row.shared = Some(shared);

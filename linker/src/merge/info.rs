@@ -2,6 +2,7 @@
 
 use crate::cubin::{
     Binding, Format, InfoCode, InfoRecord as FileRecord, InfoRecords, SymbolOther, SymbolType,
+    section_name,
 };
 use crate::error::{NvlinkError, ParseError};
 use crate::id::{FunctionId, SymbolId};
@@ -16,9 +17,6 @@ use super::{Function, InfoRecord, NewSection, Payload, SectionKind};
 /// The version of Mercury instructions that CUDA 12 writes without saying so:
 /// minor and major number.
 pub(crate) const FIRST_MERCURY_VERSION: [u8; 2] = [0, 1];
-
-/// What the names of the records of a function begin with.
-const PREFIX: &str = ".nv.info.";
 
 impl<'d> Merger<'d, '_> {
     /// Merges the attribute records of one section of the input.
@@ -82,7 +80,7 @@ impl<'d> Merger<'d, '_> {
     /// those of kernels for nothing up to sm_90 (case `odd_sections`), and for sm_90 then misses what those of modules say.
     pub(super) fn check_types(&self, objects: &[Object<'d>]) -> Result<(), End> {
         let is_taken = |section: &InputSection<'d>| {
-            let function = section.name.strip_prefix(PREFIX);
+            let function = section.name.strip_prefix(section_name::INFO_OF);
             let symbol = function.and_then(|name| self.known_symbol(name));
             let is_kernel = |id| self.merged.symbols[id].other.has(SymbolOther::ENTRY);
             let target = self.merged.target;
@@ -147,7 +145,7 @@ impl<'d> Merger<'d, '_> {
             return Ok(());
         }
         let Some(owner) = owner else { return Ok(()) };
-        let name = section.name.strip_prefix(PREFIX);
+        let name = section.name.strip_prefix(section_name::INFO_OF);
         let Some(name) = name.filter(|&name| name != self.merged.name_of(owner)) else {
             return Ok(());
         };
@@ -169,9 +167,9 @@ impl<'d> Merger<'d, '_> {
         let text = self.merged.functions[function].text;
         // In objects of CUDA 12, those of slots are named after the section.
         let own = self.merged.name_of(function);
-        let name = match section.name.strip_prefix(PREFIX) {
+        let name = match section.name.strip_prefix(section_name::INFO_OF) {
             Some(name) if name == own => section.name,
-            _ => self.arena.name(&[PREFIX, own]),
+            _ => self.arena.name(&[section_name::INFO_OF, own]),
         };
         let info = self.section(NewSection::list(name, SectionKind::Info, text));
         self.merged.functions[function].info = Some(info);

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use crate::arch::relocation::RelocationType as Type;
 use crate::arch::reserved;
-use crate::cubin::{Relocation, SectionType, SymbolOther, SymbolType};
+use crate::cubin::{Relocation, SectionType, SymbolOther, SymbolType, section_name};
 use crate::error::ParseError;
 use crate::read::{InputSection, Native, NativeRole, Role};
 
@@ -146,7 +146,7 @@ impl<'a, 'd> MercuryLists<'a, 'd> {
                     (mercury, World::Code)
                 }
                 NativeRole::Data { mercury, .. } => (mercury, World::Data),
-                NativeRole::Debug { mercury, .. } if twin.section.name == ".debug_frame" => {
+                NativeRole::Debug { mercury, .. } if twin.section.name == section_name::FRAMES => {
                     (mercury, World::Frames)
                 }
                 _ => return None,

@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arena::Arena;
-use crate::cubin::{Binding, SectionFlags, UnifiedTable};
+use crate::cubin::{Binding, DeviceNote, SectionFlags, ToolNote, UnifiedTable};
 use crate::diagnostic::Diagnostics;
 use crate::id::{FunctionId, IdVec, InputId, PrototypeId, SectionId, SymbolId};
 use crate::options::{
@@ -152,9 +152,9 @@ impl<'d, 'l> Merger<'d, 'l> {
             NewSection::new(".strtab", SectionKind::SymbolNames, 1),
             NewSection::new(".symtab", SectionKind::Symbols, 8),
             NewSection::new(".symtab_shndx", SectionKind::SymbolSections, 4),
-            NewSection::new(".note.nv.tkinfo", SectionKind::ToolNote, 4)
+            NewSection::new(ToolNote::SECTION, SectionKind::ToolNote, 4)
                 .with_flags(SectionFlags::TOOL_NOTE),
-            NewSection::new(".note.nv.cuinfo", SectionKind::DriverNote, 4)
+            NewSection::new(DeviceNote::SECTION, SectionKind::DriverNote, 4)
                 .with_flags(SectionFlags::DEVICE_NOTE),
         ] {
             self.section(section);

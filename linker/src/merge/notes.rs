@@ -92,7 +92,7 @@ impl<'d> Notes<'d> {
         behaviour: Behaviour,
     ) -> Result<(), ParseError> {
         match section.name {
-            ".note.nv.tkinfo" => {
+            ToolNote::SECTION => {
                 if behaviour == Behaviour::Own {
                     check_tool_notes(section)?;
                 }

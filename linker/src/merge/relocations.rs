@@ -3,7 +3,7 @@
 use crate::arch::relocation::{Class, RelocationType};
 use crate::cubin::{
     Binding, Place, Relocation as FileRelocation, SectionFlags, SectionType, Symbol as FileSymbol,
-    SymbolType,
+    SymbolType, section_name,
 };
 use crate::error::{NvlinkError, ParseError};
 use crate::id::{SectionId, SymbolId};
@@ -19,10 +19,7 @@ use super::{Form, NewSection, Relocation, SectionKind};
 /// another one replaced: line tables and frames do, `.debug_info` and
 /// `.debug_loc` do not (cases `weak_debug_info` and `weak_debug_places`).
 pub(super) fn forgets_replaced(section: &str) -> bool {
-    matches!(
-        section,
-        ".debug_line" | ".debug_frame" | ".nv_debug_line_sass"
-    )
+    section == section_name::FRAMES || section_name::is_line_table(section)
 }
 
 fn clears_unused(kind: u32) -> bool {
@@ -221,7 +218,7 @@ impl<'d> Merger<'d, '_> {
                 true => current.object.sections[section.info as usize].name,
                 false => row.name,
             };
-            let name = self.arena.name(&[".nv.resolvedrela", patched_name]);
+            let name = self.arena.name(&[section_name::RESOLVED_OF, patched_name]);
             self.record_section(name, patched);
         }
     }

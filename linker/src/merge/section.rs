@@ -5,7 +5,8 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use crate::arch::Sm;
-use crate::cubin::{Relocation as FileRelocation, SectionFlags, UnifiedTable};
+use crate::arena::Arena;
+use crate::cubin::{Relocation as FileRelocation, SectionFlags, UnifiedTable, section_name};
 use crate::id::{FunctionId, SectionId, SymbolId};
 
 use super::contributions::{Contribution, Contributions};
@@ -170,8 +171,23 @@ impl<'d> NewSection<'d> {
             .of(target)
     }
 
+    /// The attribute records of a function.
+    pub(crate) fn info_of(
+        arena: &'d Arena,
+        function: &str,
+        code: impl Into<Option<SectionId>>,
+    ) -> Self {
+        let name = arena.name(&[section_name::INFO_OF, function]);
+        Self::list(name, SectionKind::Info, code)
+    }
+
     /// The shared memory of a kernel, or of the slot of a unified function.
-    pub(crate) fn own_shared(name: &'d str, code: impl Into<Option<SectionId>>) -> Self {
+    pub(crate) fn shared_of(
+        arena: &'d Arena,
+        kernel: &str,
+        code: impl Into<Option<SectionId>>,
+    ) -> Self {
+        let name = arena.name(&[section_name::SHARED_OF, kernel]);
         let flags = SectionFlags::DATA.with(SectionFlags::INFO_LINK);
         Self::new(name, SectionKind::Shared, 1)
             .with_flags(flags)

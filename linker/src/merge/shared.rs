@@ -1,6 +1,6 @@
 //! Variables in shared memory: what defines one, and whose they are.
 
-use crate::cubin::{Binding, SectionFlags, Symbol as FileSymbol};
+use crate::cubin::{Binding, SectionFlags, Symbol as FileSymbol, section_name};
 use crate::diagnostic::Mismatch;
 use crate::id::{SectionId, SymbolId};
 use crate::options::{Behaviour, ResolvedRelocations};
@@ -13,9 +13,6 @@ use super::{Definition, ListedShared, Listing, NewSection, SectionKind, SharedHo
 /// What nvlink says in relocatable objects that variables ask for which a whole program has placed (case
 /// `whole_program_debug`).
 pub(crate) const PLACED_ALIGN: u64 = 1;
-
-/// What objects call the section of shared memory that belongs to no kernel.
-const MODULE: &str = ".nv_debug.shared";
 
 impl<'d> Merger<'d, '_> {
     /// Variables in shared memory have a home before they have a place: the layout finds that. `None` when the function
@@ -80,10 +77,11 @@ impl<'d> Merger<'d, '_> {
             Some(_) if symbol.binding != Binding::LOCAL && symbol.size == 0 => SharedHome::Dynamic,
             Some(index) => {
                 let input = current.object.sections[index as usize];
-                let section = match input.name == MODULE && input.target().is_none() {
-                    true => self.module_shared_section(),
-                    false => self.place(current, index as usize)?.section,
-                };
+                let section =
+                    match input.name == section_name::MODULE_SHARED && input.target().is_none() {
+                        true => self.module_shared_section(),
+                        false => self.place(current, index as usize)?.section,
+                    };
                 match self.merged.sections[section].target {
                     _ if current.object.is_whole_program => {
                         self.reach_placed(symbol, section);
@@ -170,10 +168,12 @@ impl<'d> Merger<'d, '_> {
         if let Some(section) = self.merged.module_shared {
             return section;
         }
-        let section = NewSection::new(MODULE, SectionKind::Shared, 1);
+        let section = NewSection::new(section_name::MODULE_SHARED, SectionKind::Shared, 1);
         let section = section.with_flags(SectionFlags::DATA);
-        let is_other =
-            self.behaviour == Behaviour::Nvlink && self.known_section(MODULE, None).is_some();
+        let is_other = self.behaviour == Behaviour::Nvlink
+            && self
+                .known_section(section_name::MODULE_SHARED, None)
+                .is_some();
         let section = match is_other {
             true => self.new_section(section),
             false => self.section(section),

@@ -6,7 +6,7 @@
 use rustc_hash::FxHashSet;
 
 use crate::call_graph::CallGraph;
-use crate::cubin::{Binding, SymbolType};
+use crate::cubin::{Binding, SymbolType, section_name};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, Id as _, IdVec, SectionId, SymbolId};
 use crate::merge::{Definition, Function, Merged, NewSection, Section, SectionKind, Symbol};
@@ -97,7 +97,7 @@ fn memory_of<'d>(merged: &Merged<'d>, section: &Section<'d>) -> Option<&'d str> 
         true => None,
         false => section
             .name
-            .strip_prefix(".nv.constant0.")
+            .strip_prefix(section_name::PARAMETERS_OF)
             .filter(|_| is_bank),
     }
 }

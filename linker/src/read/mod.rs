@@ -12,7 +12,7 @@ mod native;
 use crate::arch::{Abi, FileFlags, OldFileFlags};
 use crate::cubin::{
     DeviceNote, File, ObjectKind, Place, Relocation, Section, SectionFlags, SectionType, Symbol,
-    SymbolOther, SymbolType, UnifiedTable,
+    SymbolOther, SymbolType, UnifiedTable, section_name,
 };
 use crate::error::{NvlinkError, ParseError};
 use crate::options::Behaviour;
@@ -104,7 +104,7 @@ impl InputSection<'_> {
     /// Whether it has the name of attribute records (`.nv.info*`) and another type. nvlink goes by the name where it rewrites
     /// the records of device functions, and by the type elsewhere (case `internal_errors`).
     pub(crate) fn has_lost_type(&self) -> bool {
-        let is_named = self.name == ".nv.info" || self.name.starts_with(".nv.info.");
+        let is_named = self.name == ".nv.info" || self.name.starts_with(section_name::INFO_OF);
         is_named && self.kind != SectionType::CUDA_INFO
     }
 
@@ -473,7 +473,7 @@ fn check_sizes(
 /// Refuses a `.debug_frame` with the type of slots of unified functions: nvlink looks for the function of the slot and fails
 /// (case `internal_errors`).
 fn check_frames(section: &Section<'_>) -> Result<(), ParseError> {
-    if section.kind != SectionType::CUDA_UFT || section.name != ".debug_frame" {
+    if section.kind != SectionType::CUDA_UFT || section.name != section_name::FRAMES {
         return Ok(());
     }
     let problem = "its type says that it is a slot of a unified function";

@@ -6,6 +6,7 @@ mod removed;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::cubin::section_name;
 use crate::error::ParseError;
 use crate::id::SymbolId;
 use crate::layout::LaidOut;
@@ -45,7 +46,7 @@ impl Frames {
         while start < bytes.len() {
             let bad = |problem: &str| {
                 ParseError::malformed(format!("{problem} of a frame entry"))
-                    .in_section(".debug_frame")
+                    .in_section(section_name::FRAMES)
                     .at(start as u64)
             };
             let head = bytes
@@ -80,7 +81,7 @@ impl Frames {
             return;
         };
         let section = &merged.sections[section];
-        if section.kind != SectionKind::Debug || section.name != ".debug_frame" {
+        if section.kind != SectionKind::Debug || section.name != section_name::FRAMES {
             return;
         }
         let before = self

@@ -21,11 +21,6 @@ use super::expanded::Places;
 use super::recode::Moves;
 use program::{LENGTH_FIELD, Program, Step, Unit, advance, units};
 
-/// Whether a section holds a line table.
-pub(super) fn is_table(name: &str) -> bool {
-    matches!(name, ".debug_line" | ".nv_debug_line_sass")
-}
-
 /// The new places of the units of line tables.
 #[derive(Default)]
 pub(super) struct Units {

@@ -28,6 +28,7 @@ use std::sync::{Mutex, PoisonError};
 use rustc_hash::FxHashMap;
 
 use crate::arch::relocation::RelocationType;
+use crate::cubin::section_name;
 use crate::error::ParseError;
 use crate::id::{FunctionId, Id as _, IdVec, SectionId, SymbolId};
 use crate::layout::LaidOut;
@@ -172,7 +173,7 @@ impl<'d> Patcher<'_, 'd> {
         let (mut twins, mut sides) = (Vec::new(), Vec::new());
         let linked = sections.iter_mut().zip(merged.sections.enumerate());
         for (patched, (id, section)) in linked {
-            let is_table = || lines::is_table(section.name);
+            let is_table = || section_name::is_line_table(section.name);
             let twin = section.native.as_deref();
             let twin = twin.filter(|_| self.has_bytes(id));
             match (failures.get(&id), twin) {
@@ -286,7 +287,7 @@ impl<'d> Patcher<'_, 'd> {
             ..Patched::default()
         };
         let frames =
-            (section.name == ".debug_frame").then(|| frames::Frames::parse(&patched.bytes));
+            (section.name == section_name::FRAMES).then(|| frames::Frames::parse(&patched.bytes));
         let frames = frames.transpose()?;
         let mut corrections = Corrections::new(
             laid_out,

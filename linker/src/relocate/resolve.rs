@@ -2,7 +2,7 @@
 
 use crate::arch::relocation::{RelocationType, Target};
 use crate::arch::reserved;
-use crate::cubin::{Binding, SymbolOther, SymbolType};
+use crate::cubin::{Binding, SymbolOther, SymbolType, section_name};
 use crate::id::{FunctionId, SectionId, SymbolId};
 use crate::layout::LaidOut;
 use crate::merge::{
@@ -11,8 +11,6 @@ use crate::merge::{
 };
 use crate::options::{Behaviour, EarlyAddresses, ImageKind, RelocationForms, ResolvedRelocations};
 use crate::read::{USER_BANK, native_bank};
-
-use super::lines;
 
 /// Which of the two worlds of a Mercury link is being patched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -324,7 +322,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
             SectionKind::Debug
                 if is_native
                     && !self.is_executable()
-                    && lines::is_table(merged.sections[section].name) =>
+                    && section_name::is_line_table(merged.sections[section].name) =>
             {
                 None
             }

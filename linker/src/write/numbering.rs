@@ -1,7 +1,7 @@
 //! Which sections and symbols are written, and their numbers.
 
 use crate::arch::reserved;
-use crate::cubin::{Place, SymbolType};
+use crate::cubin::{Place, SymbolType, section_name};
 use crate::finalize::Finalized;
 use crate::id::{FunctionId, Id as _, IdVec, SectionId, SymbolId};
 use crate::layout::NullSymbol;
@@ -224,7 +224,7 @@ fn has_section_symbol(kind: SectionKind, section: &Section<'_>, reserved: u64) -
         SectionKind::Debug | SectionKind::Global => section.content.size > 0,
         SectionKind::Shared => {
             section.content.size > reserved
-                || !section.name.starts_with(".nv.shared.")
+                || !section.name.starts_with(section_name::SHARED_OF)
                     && !section.name.starts_with(".nv_debug")
         }
         SectionKind::ToolNote

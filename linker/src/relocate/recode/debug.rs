@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use rustc_hash::FxHashMap;
 
 use crate::arch::relocation::RelocationType;
+use crate::cubin::section_name;
 use crate::id::{FunctionId, SymbolId};
 use crate::merge::{NativeContent, SectionKind};
 use crate::read::{OPTIMIZER_BANK, USER_BANK, native_bank};
@@ -120,12 +121,12 @@ pub(super) fn follow(relocated: &mut Relocated<'_>, moves: &FxHashMap<FunctionId
         if debug_registers::is_table(section.name) {
             debug_registers::follow(&mut native.bytes, &by_name);
         }
-        if lines::is_table(section.name)
+        if section_name::is_line_table(section.name)
             && let Some(followed) = lines::follow(id, native, &mut units, moves_of)
         {
             **native = followed;
         }
-        if section.name == ".debug_frame"
+        if section.name == section_name::FRAMES
             && let Ok(frames) = Frames::parse(&native.bytes)
         {
             frames.follow(native.bytes.to_mut(), &native.kept, moves_of);
@@ -140,7 +141,7 @@ pub(super) fn follow(relocated: &mut Relocated<'_>, moves: &FxHashMap<FunctionId
 pub(super) fn forget_common(relocated: &mut Relocated<'_>) {
     let merged = &relocated.laid_out.pruned.merged;
     let frames = merged.sections.enumerate();
-    for (id, _) in frames.filter(|(_, section)| section.name == ".debug_frame") {
+    for (id, _) in frames.filter(|(_, section)| section.name == section_name::FRAMES) {
         let Some(native) = &mut relocated.native[id] else {
             continue;
         };
