@@ -7,11 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use rustnvlink::output;
-
-/// Whether a file that a command line names is a standard stream. `./-` is a file of that name.
-pub(crate) fn is_standard(path: &Path) -> bool {
-    path == Path::new("-")
-}
+pub(crate) use rustnvlink::output::is_standard;
 
 /// What messages call a file, or a member of an archive, by the name that it has for programs.
 pub(crate) fn shown(name: &str) -> Cow<'_, str> {

@@ -51,6 +51,11 @@ fn allocate(file: &File, size: usize) {
 #[cfg(not(target_os = "linux"))]
 fn allocate(_: &File, _: usize) {}
 
+/// Whether a file that a command line names is a standard stream. `./-` is a file of that name.
+pub fn is_standard(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
 /// Has what would become larger than files may be here end with an error that says so, as where a disk is full, and not with
 /// the program.
 ///

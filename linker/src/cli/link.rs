@@ -17,7 +17,7 @@ use crate::fatbin::{self, FatbinOptions, LinkedImage};
 use crate::finalize::EMPTY_DOT;
 use crate::inputs::{self, Compilation, Environment, Files, Module, Processor};
 use crate::options::Behaviour;
-use crate::output::{Clash, Named, clash};
+use crate::output::{Clash, Named, clash, is_standard};
 use crate::parallel;
 use crate::raw_text;
 use crate::report::Reports;
@@ -112,7 +112,7 @@ fn check_outputs(request: &Request, files: &Files) -> Result<(), Diagnostic> {
 
 /// The file of an option for which `-` is the standard output.
 fn printed_or(path: Option<&PathBuf>) -> Option<&PathBuf> {
-    path.filter(|path| *path != Path::new("-"))
+    path.filter(|path| !is_standard(path))
 }
 
 /// The files that are read but not linked.
@@ -442,7 +442,7 @@ fn write_reports(request: &Request, target: &Target, reports: &Reports) -> Resul
                 return Ok(());
             }
             let text = parts.join("\n");
-            match path == Path::new("-") {
+            match is_standard(path) {
                 true => output::print(&raw_text::visible(&text)).map(|_| ()),
                 false => output::write(&path_for(path, target), text.as_bytes()),
             }

@@ -11,7 +11,7 @@ use super::lower::{Request, Target};
 use crate::diagnostic::Diagnostic;
 use crate::inputs::Compilation;
 use crate::options::Behaviour;
-use crate::output::{Sink, Unwritten};
+use crate::output::{Sink, Unwritten, is_standard};
 use crate::raw_text;
 
 /// Prints on the standard output. Who has stopped reading has read enough.
@@ -98,7 +98,7 @@ pub(super) enum Table {
 
 /// Opens a table of times, which is the first that a link does.
 pub(super) fn open_table(path: &Path, behaviour: Behaviour) -> Result<Table, Diagnostic> {
-    if path == Path::new("-") {
+    if is_standard(path) {
         return Ok(Table::Printed);
     }
     let unopened = |why: &dyn Display| {
