@@ -111,10 +111,7 @@ pub(crate) fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Comman
         return host_script(typed, kind).map(Command::HostScript);
     }
     let arch = typed.text(Flag::Arch).ok_or_else(|| missing_arch(typed))?;
-    let behaviour = match typed.has(Flag::Compat) {
-        true => Behaviour::Nvlink,
-        false => Behaviour::Own,
-    };
+    let behaviour = typed.behaviour();
     // For a virtual processor nvlink writes nothing.
     let is_written = behaviour == Behaviour::Own || arch.parse::<Sm>().is_ok();
     let output = match typed.path(Flag::Output) {
@@ -160,7 +157,7 @@ pub(crate) fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Comman
 
 fn missing_arch(typed: &Typed) -> Diagnostic {
     let missing = |text| Diagnostic::fatal("missing-arch", text);
-    if typed.has(Flag::Compat) {
+    if typed.behaviour() == Behaviour::Nvlink {
         return missing("Unknown arch name '(null)'");
     }
     let problem = missing("Must specify the processor with -arch=sm_NN");
@@ -187,7 +184,7 @@ fn targets(arch: &str, behaviour: Behaviour) -> Result<Vec<Target>, Diagnostic> 
 
 /// Whether warnings are errors; those that nvlink hides are none.
 fn warnings_are_errors(typed: &Typed) -> bool {
-    let hides_them = typed.has(Flag::Compat) && typed.has(Flag::DisableInfos);
+    let hides_them = typed.behaviour() == Behaviour::Nvlink && typed.has(Flag::DisableInfos);
     typed.has(Flag::WarningAsError) && !hides_them
 }
 
@@ -203,24 +200,24 @@ pub(crate) fn threads(typed: &Typed) -> Result<Option<NonZero<usize>>, Diagnosti
 
 /// What the options say about messages.
 pub(crate) fn messages(typed: &Typed) -> Messages {
-    let compat = typed.has(Flag::Compat);
+    let behaviour = typed.behaviour();
     Messages {
         warnings_are_errors: warnings_are_errors(typed),
-        hide_warnings: typed.has(match compat {
-            true => Flag::DisableInfos,
-            false => Flag::DisableWarnings,
+        hide_warnings: typed.has(match behaviour {
+            Behaviour::Nvlink => Flag::DisableInfos,
+            Behaviour::Own => Flag::DisableWarnings,
         }),
-        hide_infos: typed.has(Flag::DisableInfos) && !compat,
+        hide_infos: typed.has(Flag::DisableInfos) && behaviour == Behaviour::Own,
         hide_missing_arch: typed.has(Flag::SuppressArchWarning),
         hide_unbounded_stack: typed.has(Flag::SuppressStackSizeWarning),
         report: typed
             .text(Flag::Arch)
             .filter(|_| typed.has(Flag::ReportArch))
             .map(str::to_owned),
-        format: match (typed.text(Flag::MessageFormat), compat) {
+        format: match (typed.text(Flag::MessageFormat), behaviour) {
             (Some("json"), _) => Format::Json,
-            (_, true) => Format::Nvlink,
-            (_, false) => Format::Own,
+            (_, Behaviour::Nvlink) => Format::Nvlink,
+            (_, Behaviour::Own) => Format::Own,
         },
     }
 }

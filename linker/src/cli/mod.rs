@@ -26,6 +26,7 @@ use std::num::NonZero;
 use crate::device_link;
 use crate::diagnostic::Diagnostic;
 use crate::inputs::Environment;
+use crate::options::Behaviour;
 use crate::with_threads;
 use lower::Command;
 use messages::Messages;
@@ -82,7 +83,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> Exit {
         failed |= messages.print(note);
     }
     // nvlink reads inputs first.
-    if failed && !typed.has(Flag::Compat) {
+    if failed && typed.behaviour() == Behaviour::Own {
         return Exit::Fatal;
     }
     let done = command.and_then(|command| match command {

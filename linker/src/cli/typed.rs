@@ -40,23 +40,24 @@ pub(crate) fn parse(
     read: ReadFile<'_>,
     notes: &mut Vec<Diagnostic>,
 ) -> Result<Typed, Diagnostic> {
-    let compat = wants_compatibility(&arguments);
     let mut parser = Parser {
         typed: Typed::default(),
         read,
         notes,
-        compat,
+        behaviour: behaviour(&arguments),
     };
     parser.arguments(arguments, 0)?;
     Ok(parser.typed)
 }
 
-/// Whether `--compat` is among the arguments: what `@file` means and how
+/// Nvlink's if `--compat` is among the arguments: what `@file` means and how
 /// messages look depends on it, wherever it stands.
-pub(crate) fn wants_compatibility(arguments: &[OsString]) -> bool {
-    arguments
-        .iter()
-        .any(|argument| argument == "--compat" || argument == "-compat")
+fn behaviour(arguments: &[OsString]) -> Behaviour {
+    let mut arguments = arguments.iter();
+    match arguments.any(|argument| argument == "--compat" || argument == "-compat") {
+        true => Behaviour::Nvlink,
+        false => Behaviour::Own,
+    }
 }
 
 /// The shape of messages about the arguments themselves.
@@ -67,15 +68,23 @@ pub(crate) fn format(arguments: &[OsString]) -> Format {
         .any(|argument| argument == "--message-format=json")
         || arguments.windows(2).any(is_json)
     {
-        Format::Json
-    } else if wants_compatibility(arguments) {
-        Format::Nvlink
-    } else {
-        Format::Own
+        return Format::Json;
+    }
+    match behaviour(arguments) {
+        Behaviour::Nvlink => Format::Nvlink,
+        Behaviour::Own => Format::Own,
     }
 }
 
 impl Typed {
+    /// What is to be done where nvlink is wrong.
+    pub(crate) fn behaviour(&self) -> Behaviour {
+        match self.has(Flag::Compat) {
+            true => Behaviour::Nvlink,
+            false => Behaviour::Own,
+        }
+    }
+
     /// Whether an option was given.
     pub(crate) fn has(&self, flag: Flag) -> bool {
         self.options.iter().any(|(given, _)| *given == flag)
@@ -122,7 +131,7 @@ struct Parser<'a> {
     typed: Typed,
     read: ReadFile<'a>,
     notes: &'a mut Vec<Diagnostic>,
-    compat: bool,
+    behaviour: Behaviour,
 }
 
 impl Parser<'_> {
@@ -138,13 +147,13 @@ impl Parser<'_> {
                 self.input(argument, depth)?;
                 continue;
             };
-            if !self.compat
+            if self.behaviour == Behaviour::Own
                 && let Some(warning) = like_library(name)
             {
                 self.notes.push(warning);
                 continue;
             }
-            if !self.compat && is_of_compilers(name) {
+            if self.behaviour == Behaviour::Own && is_of_compilers(name) {
                 return Err(unknown_option(name.split('=').next().unwrap_or(name)));
             }
             let (spelling, attached) = resolve(name)?;
@@ -159,7 +168,7 @@ impl Parser<'_> {
                 self.set(spelling, OsString::new());
                 continue;
             }
-            if attached.is_none() && !self.compat {
+            if attached.is_none() && self.behaviour == Behaviour::Own {
                 self.notes.extend(
                     arguments
                         .peek()
@@ -190,7 +199,7 @@ impl Parser<'_> {
         let text = raw_text::text(&argument);
         let file = text
             .strip_prefix('@')
-            .filter(|file| !file.is_empty() && !self.compat);
+            .filter(|file| !file.is_empty() && self.behaviour == Behaviour::Own);
         if let Some(file) = file {
             return self.options_file(Path::new(&raw_text::name(file)), depth);
         }
@@ -250,9 +259,9 @@ impl Parser<'_> {
 
     /// nvlink takes one.
     fn are_processors(&self, text: &str) -> bool {
-        match self.compat {
-            true => is_processor(text),
-            false => text.split(',').all(is_processor),
+        match self.behaviour {
+            Behaviour::Nvlink => is_processor(text),
+            Behaviour::Own => text.split(',').all(is_processor),
         }
     }
 
@@ -293,7 +302,12 @@ impl Parser<'_> {
         let bytes = match (self.read)(path) {
             Ok(bytes) => bytes,
             // nvlink opens folders like files, and finds nothing there.
-            Err(error) if self.compat && error.kind() == ErrorKind::IsADirectory => Vec::new(),
+            Err(error)
+                if self.behaviour == Behaviour::Nvlink
+                    && error.kind() == ErrorKind::IsADirectory =>
+            {
+                Vec::new()
+            }
             Err(why) => {
                 let text = format!("Could not open options file '{shown}'");
                 return Err(Diagnostic::fatal("unreadable-options-file", text).with_detail(why));
@@ -306,11 +320,7 @@ impl Parser<'_> {
                 format!("options file '{shown}' is not valid UTF-8"),
             )
         })?;
-        let behaviour = match self.compat {
-            true => Behaviour::Nvlink,
-            false => Behaviour::Own,
-        };
-        let arguments = response_file::arguments(&text, behaviour).map_err(stray)?;
+        let arguments = response_file::arguments(&text, self.behaviour).map_err(stray)?;
         self.arguments(arguments.iter().map(|one| raw_text::name(one)), depth + 1)
     }
 }
