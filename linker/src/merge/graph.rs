@@ -1,6 +1,6 @@
 //! The call graph sections of the inputs become edges between functions.
 
-use crate::cubin::{CallGraph, Prototype};
+use crate::cubin::{CallGraph, Edge, Prototype, Signature};
 use crate::diagnostic::Mismatch;
 use crate::error::{NvlinkError, ParseError};
 use crate::id::{FunctionId, PrototypeId};
@@ -21,64 +21,78 @@ impl<'d> Merger<'d, '_> {
             Behaviour::Nvlink => CallGraph::parse_as_nvlink(section.data),
             Behaviour::Own => CallGraph::parse(section.data)?,
         };
-        // A relocatable object lists each call once, a program as often as its inputs and
-        // definitions that lost (cases `call_graph_marks`, `weak_calls`).
-        let lists_all = self.merged.image.is_executable();
         for edge in graph.calls {
-            if is_discarded(current, edge.from) {
-                continue;
-            }
-            let (caller, callee) = (
-                self.function(current, edge.from),
-                self.function(current, edge.to),
-            );
-            // Of names that clash, nvlink looks for the signature alone (case `clashes`).
-            let (caller, callee) = match (caller, callee) {
-                (Ok(caller), Ok(callee)) => (caller, callee),
-                _ if self.diagnostics.has_errors() => continue,
-                (caller, callee) => (caller?, callee?),
-            };
-            if lists_all || self.calls_seen.insert((caller, callee)) {
-                self.merged.functions[caller].calls.push(callee);
+            if !is_discarded(current, edge.from) {
+                self.add_call(current, edge)?;
             }
         }
         for taken in graph.address_taken {
             // For nvlink it does not count either that data holds its address; that
             // code does, counts (case `weak_address_taken`).
-            if self.behaviour == Behaviour::Nvlink && is_discarded(current, taken.function) {
-                continue;
+            if self.behaviour == Behaviour::Own || !is_discarded(current, taken.function) {
+                self.take_address(current, taken)?;
             }
-            let function = self.function(current, taken.function)?;
-            let prototype = self.signature(current, taken.prototype)?;
-            let row = &mut self.merged.functions[function];
-            row.is_taken = true;
-            // What the last file says counts (case `address_taken_signatures`).
-            row.prototype = Some(prototype);
         }
         for call in graph.indirect_calls {
-            if is_discarded(current, call.function) {
-                continue;
+            if !is_discarded(current, call.function) {
+                let function = self.function(current, call.function)?;
+                let prototype = self.signature(current, call.prototype)?;
+                let pointers = &mut self.merged.functions[function].pointers;
+                pointers.get_or_insert_default().calls.push(prototype);
             }
-            let function = self.function(current, call.function)?;
-            let prototype = self.signature(current, call.prototype)?;
-            let pointers = &mut self.merged.functions[function].pointers;
-            pointers.get_or_insert_default().calls.push(prototype);
         }
         for edge in graph.address_references {
-            if is_discarded(current, edge.from) {
-                continue;
+            if !is_discarded(current, edge.from) {
+                self.add_reference(current, edge)?;
             }
-            let (function, target) = (
-                self.function(current, edge.from)?,
-                self.function(current, edge.to)?,
-            );
-            if lists_all || self.references_seen.insert((function, target)) {
-                let pointers = &mut self.merged.functions[function].pointers;
-                pointers.get_or_insert_default().references.push(target);
-            }
-            // No list needs to say so besides (case `address_taken_signatures`).
-            self.merged.functions[target].is_taken = true;
         }
+        Ok(())
+    }
+
+    /// Whether the graph lists each edge as often as inputs and definitions that lost do, as in programs; relocatable
+    /// objects list it once (cases `call_graph_marks` and `weak_calls`).
+    fn repeats_edges(&self) -> bool {
+        self.merged.image.is_executable()
+    }
+
+    fn add_call(&mut self, current: &Current<'_, 'd>, edge: Edge) -> Result<(), ParseError> {
+        let caller = self.function(current, edge.from);
+        let callee = self.function(current, edge.to);
+        // Of names that clash, nvlink looks for the signature alone (case `clashes`).
+        let (caller, callee) = match (caller, callee) {
+            (Ok(caller), Ok(callee)) => (caller, callee),
+            _ if self.diagnostics.has_errors() => return Ok(()),
+            (caller, callee) => (caller?, callee?),
+        };
+        if self.repeats_edges() || self.calls_seen.insert((caller, callee)) {
+            self.merged.functions[caller].calls.push(callee);
+        }
+        Ok(())
+    }
+
+    fn take_address(
+        &mut self,
+        current: &mut Current<'_, 'd>,
+        taken: Signature,
+    ) -> Result<(), ParseError> {
+        let function = self.function(current, taken.function)?;
+        let prototype = self.signature(current, taken.prototype)?;
+        let row = &mut self.merged.functions[function];
+        row.is_taken = true;
+        // What the last file says counts (case `address_taken_signatures`).
+        row.prototype = Some(prototype);
+        Ok(())
+    }
+
+    fn add_reference(&mut self, current: &Current<'_, 'd>, edge: Edge) -> Result<(), ParseError> {
+        let function = self.function(current, edge.from)?;
+        let target = self.function(current, edge.to)?;
+        if self.repeats_edges() || self.references_seen.insert((function, target)) {
+            let pointers = &mut self.merged.functions[function].pointers;
+            pointers.get_or_insert_default().references.push(target);
+        }
+        // No list needs to say so besides (case `address_taken_signatures`).
+        self.merged.functions[target].is_taken = true;
         Ok(())
     }
 
