@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use rustc_hash::FxHashSet;
+
 use crate::arch::reserved;
 use crate::cubin::{Place, Symbol as FileSymbol, SymbolOther, SymbolType};
 use crate::id::{SectionId, SymbolId};
@@ -47,71 +49,80 @@ fn section(symbol: &Symbol<'_>, listed: Option<&Listed>) -> Option<SectionId> {
 
 /// `.symtab`: the symbols, then those of the parameter banks.
 pub(super) fn native(sources: Sources<'_, '_>) -> Vec<u8> {
+    let relocated = &sources.finalized.relocated;
+    let later_names = relocated.pruned().later_names();
+    let symbols = sources.symbols.order.iter();
+    let symbols = symbols.map(|&id| native_symbol(sources, id, &later_names));
+    let parameters = 0..sources.layout.parameters.len();
+    let parameters = parameters.map(|index| parameters_symbol(sources, index));
+    encode::symbols(
+        relocated.laid_out.null_symbol,
+        sources.symbols.first_section(relocated.merged()),
+        symbols.chain(parameters),
+    )
+}
+
+/// The entry of a symbol. `later_names` are names of functions whose code has another name first.
+fn native_symbol<'f>(
+    sources: Sources<'f, '_>,
+    id: SymbolId,
+    later_names: &FxHashSet<SymbolId>,
+) -> FileSymbol<'f> {
     let Sources { layout, names, .. } = sources;
     let relocated = &sources.finalized.relocated;
     let merged = relocated.merged();
-    let later_names = relocated.pruned().later_names();
-    let symbols = sources.symbols.order.iter().map(|&id| {
-        let symbol = &merged.symbols[id];
-        let listed = relocated.laid_out.shared.listed.get(&id);
-        let section = section(symbol, listed);
-        let code = section
-            .filter(|_| symbol.kind == SymbolType::FUNC)
-            .and_then(|s| relocated.native[s].as_ref());
-        let own_value = reserved_value(symbol);
-        let slot = merged.unified.native_slots.get(&id);
-        let inside = inside(relocated, id);
-        let is_provided = own_value.is_some() || is_known_later(symbol);
-        let start = match section.map(|s| merged.sections[s].kind) {
-            Some(SectionKind::SharedReserved) if symbol.kind != SymbolType::SECTION => {
-                merged.start_of_reserved()
-            }
-            _ => 0,
-        };
-        let bank = section
-            .filter(|_| symbol.kind == SymbolType::SECTION && native_name(symbol.name).is_some());
-        FileSymbol {
-            name: symbol.name,
-            name_offset: match bank {
-                Some(bank) => names.bank(bank),
-                None => names.symbols.offset(symbol.name),
-            },
-            kind: match is_provided {
-                true => SymbolType::CUDA_OBJECT,
-                false => symbol.kind,
-            },
-            binding: symbol.binding,
-            other: symbol.other,
-            place: place(
-                symbol.definition,
-                section.map(|s| layout.native.place(merged, s)),
-            ),
-            value: match (listed, slot) {
-                (Some(listed), _) => listed.value,
-                (None, Some(slot)) => slot.place,
-                (None, None) => match &inside {
-                    Some(inside) => inside.start,
-                    None => own_value.unwrap_or(symbol.value) + start,
-                },
-            },
-            size: match (slot, code) {
-                (Some(slot), _) => slot.size,
-                (None, Some(_)) if symbol.size == 0 && later_names.contains(&id) => 0,
-                (None, Some(code)) => match &inside {
-                    Some(inside) => inside.end.saturating_sub(inside.start),
-                    None => code.bytes.len() as u64,
-                },
-                (None, None) => symbol.size,
-            },
+    let symbol = &merged.symbols[id];
+    let listed = relocated.laid_out.shared.listed.get(&id);
+    let section = section(symbol, listed);
+    let code = section
+        .filter(|_| symbol.kind == SymbolType::FUNC)
+        .and_then(|s| relocated.native[s].as_ref());
+    let own_value = reserved_value(symbol);
+    let slot = merged.unified.native_slots.get(&id);
+    let inside = inside(relocated, id);
+    let is_provided = own_value.is_some() || is_known_later(symbol);
+    let start = match section.map(|s| merged.sections[s].kind) {
+        Some(SectionKind::SharedReserved) if symbol.kind != SymbolType::SECTION => {
+            merged.start_of_reserved()
         }
-    });
-    let parameters = (0..layout.parameters.len()).map(|index| parameters(sources, index));
-    let first_section = sources.symbols.first_section(merged);
-    encode::symbols(
-        relocated.laid_out.null_symbol,
-        first_section,
-        symbols.chain(parameters),
-    )
+        _ => 0,
+    };
+    let bank = section
+        .filter(|_| symbol.kind == SymbolType::SECTION && native_name(symbol.name).is_some());
+    FileSymbol {
+        name: symbol.name,
+        name_offset: match bank {
+            Some(bank) => names.bank(bank),
+            None => names.symbols.offset(symbol.name),
+        },
+        kind: match is_provided {
+            true => SymbolType::CUDA_OBJECT,
+            false => symbol.kind,
+        },
+        binding: symbol.binding,
+        other: symbol.other,
+        place: place(
+            symbol.definition,
+            section.map(|s| layout.native.place(merged, s)),
+        ),
+        value: match (listed, slot) {
+            (Some(listed), _) => listed.value,
+            (None, Some(slot)) => slot.place,
+            (None, None) => match &inside {
+                Some(inside) => inside.start,
+                None => own_value.unwrap_or(symbol.value) + start,
+            },
+        },
+        size: match (slot, code) {
+            (Some(slot), _) => slot.size,
+            (None, Some(_)) if symbol.size == 0 && later_names.contains(&id) => 0,
+            (None, Some(code)) => match &inside {
+                Some(inside) => inside.end.saturating_sub(inside.start),
+                None => code.bytes.len() as u64,
+            },
+            (None, None) => symbol.size,
+        },
+    }
 }
 
 /// Where the machine code of a function stands that is inside a kernel of a whole program (case
@@ -138,7 +149,7 @@ pub(super) fn parameters_place(merged: &Merged<'_>, number: u32) -> Place {
 }
 
 /// The symbol of a kernel's parameter bank.
-fn parameters<'f>(sources: Sources<'f, '_>, index: usize) -> FileSymbol<'f> {
+fn parameters_symbol<'f>(sources: Sources<'f, '_>, index: usize) -> FileSymbol<'f> {
     let Sources { layout, names, .. } = sources;
     let merged = sources.merged();
     let function = layout.parameters[index];
