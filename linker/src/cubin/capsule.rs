@@ -41,6 +41,17 @@ pub struct StoredInstruction<'d> {
 }
 
 impl<'d> StoredInstruction<'d> {
+    /// How many machine instructions it stands for. Instructions that are not stored stand for one.
+    pub fn machine_instructions(&self) -> usize {
+        match self.bytes {
+            [mark @ (0x50 | 0xd0 | 0x51 | 0xd1), half, ..] => {
+                2 * usize::from(*half) + usize::from(mark >> 7)
+            }
+            [Capsule::REMARK | Capsule::LONG_REMARK, ..] => 0,
+            _ => 1,
+        }
+    }
+
     /// The bytes behind the prefix.
     pub fn body(&self) -> &'d [u8] {
         &self.bytes[usize::from(self.prefix)..]

@@ -346,17 +346,6 @@ fn replace(data: &mut Vec<u8>, section: &Section, new: &[u8]) {
     data.extend_from_slice(new);
 }
 
-/// How many machine instructions a Mercury instruction stands for.
-fn stands_for(stored: Option<&StoredInstruction<'_>>) -> usize {
-    match stored.map(|stored| stored.bytes) {
-        Some([mark @ (0x50 | 0xd0 | 0x51 | 0xd1), half, ..]) => {
-            2 * usize::from(*half) + usize::from(mark >> 7)
-        }
-        Some([Capsule::REMARK | Capsule::LONG_REMARK, ..]) => 0,
-        _ => 1,
-    }
-}
-
 /// Lets Mercury code have what stands for some machine instructions so many times.
 fn repeat_mercury(
     data: &mut Vec<u8>,
@@ -379,7 +368,7 @@ fn repeat_mercury(
             _ if at < piece.end => repeated.push(stored),
             _ => behind.push(stored),
         }
-        let machine = stands_for(stored);
+        let machine = stored.map_or(1, StoredInstruction::machine_instructions);
         if piece.contains(&at) {
             size += machine;
         }

@@ -17,7 +17,7 @@ pub(in crate::relocate) fn groups<'c>(capsule: &Capsule<'c>) -> impl Iterator<It
     (0..capsule.instructions).map(move |index| {
         let stored = stored.next_if(|stored| stored.index == index);
         let start = end;
-        end += stored.as_ref().map_or(1, count);
+        end += stored.map_or(1, |stored| stored.machine_instructions());
         Group {
             stored,
             start,
@@ -25,17 +25,6 @@ pub(in crate::relocate) fn groups<'c>(capsule: &Capsule<'c>) -> impl Iterator<It
             aside: Aside::Nothing,
         }
     })
-}
-
-/// How many machine instructions a stored instruction stands for.
-fn count(stored: &StoredInstruction<'_>) -> usize {
-    match stored.bytes {
-        [mark @ (0x50 | 0xd0 | 0x51 | 0xd1), half, ..] => {
-            2 * usize::from(*half) + usize::from(mark >> 7)
-        }
-        [Capsule::REMARK | Capsule::LONG_REMARK, ..] => 0,
-        _ => 1,
-    }
 }
 
 /// A Mercury instruction and the machine instructions that it stands for.
