@@ -99,69 +99,70 @@ impl fmt::Debug for Decompressor {
 const LZ4_RATIO: u64 = 255;
 /// A zstd block of 4 bytes holds at most 128 KiB.
 const ZSTD_RATIO: u64 = 128 * 1024 / 4;
+
 pub(super) fn decompress<'d>(
     entry: &Entry<'d>,
     decompressor: &mut Decompressor,
 ) -> Result<Cow<'d, [u8]>, ParseError> {
-    let limit = decompressor.limit;
-    let malformed = |problem: String| ParseError::malformed(problem);
     let compression = entry.compression();
     if entry.flags.has(Flags::SCRAMBLED) {
-        return Err(malformed(format!(
+        return Err(ParseError::malformed(format!(
             "the {} payload is scrambled and cannot be read; \
              LTO-IR is readable when its fatbin is made without compression",
             entry.kind
         )));
     }
     let Entry { stored, size, .. } = *entry;
-    let plausible = |ratio: u64| {
-        if size > limit.0 {
-            return Err(malformed(format!(
-                "the payload would take {size:#x} bytes decompressed; the limit is {:#x}",
-                limit.0
-            )));
-        }
-        if size > (stored.len() as u64).saturating_mul(ratio) {
-            return Err(malformed(format!(
-                "{:#x} bytes of {compression} cannot hold the {size:#x} bytes that the entry promises",
-                stored.len()
-            )));
-        }
-        Ok(())
-    };
     let image = match compression {
         Compression::None => return Ok(Cow::Borrowed(stored)),
         Compression::Lz4 => {
-            plausible(LZ4_RATIO)?;
+            check_promise(entry, decompressor.limit, LZ4_RATIO)?;
             lz4(stored, size)
         }
         Compression::Zstd => {
-            plausible(ZSTD_RATIO)?;
+            check_promise(entry, decompressor.limit, ZSTD_RATIO)?;
             let image = decompressor.zstd(stored, size);
             image.map_err(|problem| problem.to_string())
         }
         Compression::Unknown(bits) => {
-            return Err(malformed(format!(
+            return Err(ParseError::malformed(format!(
                 "the payload is compressed by an unknown method (flags {bits:#x}); \
                  make the fatbin again with a toolkit of CUDA 12 or 13"
             )));
         }
     };
-    match image {
-        Ok(image) if image.len() as u64 == size => Ok(Cow::Owned(image)),
-        Ok(image) => Err(malformed(format!(
-            "the {compression} payload holds {} {:#x} bytes, the entry promises {size:#x}",
-            if image.len() as u64 > size {
-                "more than"
-            } else {
-                "only"
-            },
-            (image.len() as u64).min(size),
-        ))),
-        Err(problem) => Err(malformed(format!(
-            "damaged {compression} payload: {problem}"
-        ))),
+    let image = image.map_err(|problem| {
+        ParseError::malformed(format!("damaged {compression} payload: {problem}"))
+    })?;
+    let held = image.len() as u64;
+    if held == size {
+        return Ok(Cow::Owned(image));
     }
+    let more_or_less = if held > size { "more than" } else { "only" };
+    Err(ParseError::malformed(format!(
+        "the {compression} payload holds {more_or_less} {:#x} bytes, the entry promises {size:#x}",
+        held.min(size),
+    )))
+}
+
+/// Refuses to make room for an image of the size that an entry promises where it cannot be so large: one stored byte
+/// holds at most `ratio` bytes.
+fn check_promise(entry: &Entry<'_>, limit: Limit, ratio: u64) -> Result<(), ParseError> {
+    let Entry { stored, size, .. } = *entry;
+    if size > limit.0 {
+        return Err(ParseError::malformed(format!(
+            "the payload would take {size:#x} bytes decompressed; the limit is {:#x}",
+            limit.0
+        )));
+    }
+    if size > (stored.len() as u64).saturating_mul(ratio) {
+        return Err(ParseError::malformed(format!(
+            "{:#x} bytes of {} cannot hold the {size:#x} bytes that the entry promises",
+            stored.len(),
+            entry.compression()
+        )));
+    }
+    Ok(())
 }
 
 /// The whole size is reserved at once; [`LZ4_RATIO`] justifies it.
