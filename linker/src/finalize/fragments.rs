@@ -63,21 +63,23 @@ pub(super) fn collect<'d>(
             remove(&mut records[entry], InfoCode::AT_ENTRY_FRAGMENTS);
         }
         if !all.is_empty() {
-            let bytes: Vec<[u8; 4]> = all.iter().map(|word| word.to_le_bytes()).collect();
-            put(
-                &mut records[entry],
-                InfoRecord {
-                    format: Format::Sized,
-                    code: InfoCode::AT_ENTRY_FRAGMENTS,
-                    payload: Payload::Bytes(arena.list(bytes.as_flattened())),
-                },
-            );
+            put(&mut records[entry], record(arena, all));
         }
     }
     for (function, _) in of_functions {
         if pruned.is_called(function) {
             remove(&mut records[function], InfoCode::AT_ENTRY_FRAGMENTS);
         }
+    }
+}
+
+/// The record of these fragments.
+fn record<'d>(arena: &'d Arena, fragments: &[u32]) -> InfoRecord<'d> {
+    let bytes: Vec<[u8; 4]> = fragments.iter().map(|word| word.to_le_bytes()).collect();
+    InfoRecord {
+        format: Format::Sized,
+        code: InfoCode::AT_ENTRY_FRAGMENTS,
+        payload: Payload::Bytes(arena.list(bytes.as_flattened())),
     }
 }
 

@@ -84,19 +84,16 @@ pub(super) fn rebuild<'d>(
         {
             written.bytes[start..].copy_from_slice(&mercury.bytes[unit.header.clone()]);
         }
-        let mut sequences: Vec<(Option<u32>, Range<usize>)> = Vec::new();
-        for sequence in unit.sequences {
-            match within(&kept, &sequence).first() {
-                Some(function) => {
-                    sequences.push((Some(ranks[function.symbol]), sequence));
-                }
-                // Rows without a function stay in their place.
-                None if within(&all, &sequence).is_empty() => sequences.push((None, sequence)),
-                None => {}
-            }
-        }
-        sequences.sort_by_key(|&(rank, _)| rank);
-        for (_, sequence) in sequences {
+        // Rows without a function stay in their place.
+        let mut sequences = unit.sequences;
+        sequences.retain(|sequence| {
+            !within(&kept, sequence).is_empty() || within(&all, sequence).is_empty()
+        });
+        sequences.sort_by_cached_key(|sequence| {
+            let function = within(&kept, sequence).first();
+            function.map(|function| ranks[function.symbol])
+        });
+        for sequence in sequences {
             let rows = match within(&kept, &sequence).first() {
                 Some(function) if twin.is_replaced(function) => mercury.rows(index, function),
                 Some(function) => {

@@ -76,8 +76,16 @@ impl Frames {
             }
             starts.push(Some(start));
         }
-        let mut kept = patched.kept;
-        kept.retain_mut(|relocation| {
+        Ok(Patched {
+            bytes: Cow::Owned(output.bytes),
+            kept: self.moved(patched.kept, &starts),
+            resolved: patched.resolved,
+        })
+    }
+
+    /// Relocations of entries that have new starts; those of others go.
+    fn moved(&self, mut relocations: Vec<Relocation>, starts: &[Option<usize>]) -> Vec<Relocation> {
+        relocations.retain_mut(|relocation| {
             let ends_before = |entry: &Entry| entry.end as u64 <= relocation.offset;
             let index = self.entries.partition_point(ends_before);
             let Some(Some(start)) = starts.get(index) else {
@@ -87,11 +95,7 @@ impl Frames {
             relocation.offset += *start as u64;
             true
         });
-        Ok(Patched {
-            bytes: Cow::Owned(output.bytes),
-            kept,
-            resolved: patched.resolved,
-        })
+        relocations
     }
 
     /// What each entry describes, and which description of that it is in its input.
