@@ -69,7 +69,7 @@ pub(super) fn inspect(path: &Path, wanted: &Details) -> FileReport {
 fn empty(name: String, kind: InputKind, size: u64) -> FileReport {
     FileReport {
         name,
-        kind: kind_name(kind),
+        kind,
         size,
         error: None,
         host: None,
@@ -79,21 +79,6 @@ fn empty(name: String, kind: InputKind, size: u64) -> FileReport {
         image: None,
         ptx: None,
         members: Vec::new(),
-    }
-}
-
-fn kind_name(kind: InputKind) -> &'static str {
-    match kind {
-        InputKind::Cubin => "cubin",
-        InputKind::HostObject => "host-object",
-        InputKind::HostExecutable => "executable",
-        InputKind::SharedLibrary => "shared-library",
-        InputKind::Fatbin => "fatbin",
-        InputKind::Archive => "archive",
-        InputKind::Ptx => "ptx",
-        InputKind::LtoIr => "lto-ir",
-        InputKind::Bitcode => "bitcode",
-        InputKind::Unknown => "unknown",
     }
 }
 

@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 
 use cudalink_bindings::{Function, Name, Parameter};
-use serde::Serialize;
+use rustnvlink::container::InputKind;
+use serde::{Serialize, Serializer};
 
 /// The number a program that reads the JSON can rely on.
 pub(super) const SCHEMA_VERSION: u32 = 1;
@@ -21,7 +22,8 @@ pub(super) struct Document {
 pub(super) struct FileReport {
     /// The path as the user wrote it; of a member, its name in the archive.
     pub(super) name: String,
-    pub(super) kind: &'static str,
+    #[serde(serialize_with = "as_word")]
+    pub(super) kind: InputKind,
     pub(super) size: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<Failure>,
@@ -40,6 +42,22 @@ pub(super) struct FileReport {
     pub(super) ptx: Option<PtxReport>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) members: Vec<FileReport>,
+}
+
+/// The kind of a file as programs read it.
+fn as_word<S: Serializer>(kind: &InputKind, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(match kind {
+        InputKind::Cubin => "cubin",
+        InputKind::HostObject => "host-object",
+        InputKind::HostExecutable => "executable",
+        InputKind::SharedLibrary => "shared-library",
+        InputKind::Fatbin => "fatbin",
+        InputKind::Archive => "archive",
+        InputKind::Ptx => "ptx",
+        InputKind::LtoIr => "lto-ir",
+        InputKind::Bitcode => "bitcode",
+        InputKind::Unknown => "unknown",
+    })
 }
 
 /// What a PTX text says of itself.

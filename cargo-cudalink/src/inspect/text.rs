@@ -8,8 +8,12 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use cudalink_bindings::Name;
+use rustnvlink::container::InputKind;
+use rustnvlink::container::host::{EXECUTABLE_SECTION, RELOCATABLE_SECTION};
 
-use super::report::{Document, EntryReport, Failure, FatbinReport, FileReport, HostReport};
+use super::report::{
+    Document, EntryReport, Failure, FatbinReport, FileReport, HostReport, PtxReport,
+};
 use crate::streams;
 use crate::style::{ERROR, GOOD, QUIET, count};
 pub(super) use table::clean;
@@ -60,37 +64,35 @@ fn is_unreadable(file: &FileReport) -> bool {
     file.error.is_some() && file.members.is_empty() && file.fatbins.is_empty()
 }
 
+/// What a file is, what it says of itself, and how large it is.
+fn what_it_is(file: &FileReport) -> String {
+    let mut words = vec![match (&file.archive, &file.host) {
+        (Some(archive), _) => {
+            let thin = if archive.thin { "thin " } else { "" };
+            format!("{thin}archive of {}", count(file.members.len(), "member"))
+        }
+        (None, Some(host)) => format!("{} for {}", file.kind, host.machine),
+        (None, None) => file.kind.to_string(),
+    }];
+    if let Some(PtxReport { version, target }) = &file.ptx {
+        words.extend(version.iter().map(|version| format!("version {version}")));
+        words.extend(target.iter().map(|target| format!("for {target}")));
+    }
+    words.push(size(file.size));
+    words.join(", ")
+}
+
 fn write_file(
     out: &mut impl Write,
     file: &FileReport,
     name: &str,
     style: &Style,
 ) -> io::Result<()> {
-    let mut what = vec![match &file.host {
-        Some(host) => format!("{} for {}", kind(file.kind), host.machine),
-        None => kind(file.kind).to_owned(),
-    }];
-    if let Some(archive) = &file.archive {
-        let thin = if archive.thin { "thin " } else { "" };
-        what = vec![format!(
-            "{thin}archive of {}",
-            count(file.members.len(), "member")
-        )];
-    }
-    if let Some(ptx) = &file.ptx {
-        what.extend(
-            ptx.version
-                .iter()
-                .map(|version| format!("version {version}")),
-        );
-        what.extend(ptx.target.iter().map(|target| format!("for {target}")));
-    }
-    what.push(size(file.size));
     writeln!(
         out,
         "{GOOD}{}{GOOD:#}  {QUIET}{}{QUIET:#}",
         clean(name),
-        clean(&what.join(", "))
+        clean(&what_it_is(file))
     )?;
     if let Some(failure) = &file.error {
         write_failure(out, failure, 2)?;
@@ -104,7 +106,7 @@ fn write_file(
     if let Some(image) = &file.image {
         image::write(out, image, style)?;
     }
-    let is_host_code = file.host.is_some() || file.kind == "bitcode";
+    let is_host_code = file.host.is_some() || file.kind == InputKind::Bitcode;
     if is_host_code && file.fatbins.is_empty() && !style.only_contents {
         let what = if file.left_to_optimizer {
             "device code that -flto leaves to the link of host code"
@@ -116,17 +118,6 @@ fn write_file(
         writeln!(out, "  {QUIET}{what}{QUIET:#}")?;
     }
     write_members(out, file, name, style)
-}
-
-fn kind(kind: &'static str) -> &'static str {
-    match kind {
-        "host-object" => "host object",
-        "shared-library" => "shared library",
-        "ptx" => "PTX",
-        "bitcode" => "LLVM bitcode",
-        "lto-ir" => "LTO-IR",
-        other => other,
-    }
 }
 
 /// Members without device code are only counted: an `.rlib` is full of them.
@@ -162,7 +153,7 @@ fn is_of_interest(file: &FileReport) -> bool {
         || file.image.is_some()
         || file.left_to_optimizer
         || is_offloading(file)
-        || matches!(file.kind, "ptx" | "lto-ir")
+        || matches!(file.kind, InputKind::Ptx | InputKind::LtoIr)
         || file
             .fatbins
             .iter()
@@ -221,12 +212,14 @@ fn write_fatbins(out: &mut impl Write, fatbins: &[FatbinReport], style: &Style) 
         write_image_table(out, fatbins)?;
     }
     // After the device link nothing uses the objects it was made from.
-    let linked = fatbins.iter().any(|f| f.section == Some(".nv_fatbin"));
+    let linked = fatbins
+        .iter()
+        .any(|f| f.section == Some(EXECUTABLE_SECTION));
     for fatbin in fatbins {
         if let Some(failure) = &fatbin.error {
             write_failure(out, failure, 2)?;
         }
-        let leftover = linked && fatbin.section == Some("__nv_relfatbin");
+        let leftover = linked && fatbin.section == Some(RELOCATABLE_SECTION);
         if leftover && !style.all && !style.only_contents {
             continue;
         }
