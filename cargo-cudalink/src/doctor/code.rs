@@ -64,16 +64,7 @@ pub(super) fn changed_since(units: &[Unit], files: &[PathBuf]) -> Vec<Place> {
         Ok(())
     });
     let changed = |(link, object): (&Unit, &Unit)| {
-        let (linked, compiled) = (codes.get(&link.name)?, codes.get(&object.name)?);
-        let names: BTreeSet<&str> = compiled
-            .iter()
-            .filter(|(function, code)| {
-                linked
-                    .get(function)
-                    .is_some_and(|linked| differ(code, linked))
-            })
-            .map(|((_, name), _)| &**name)
-            .collect();
+        let names = differing(codes.get(&object.name)?, codes.get(&link.name)?);
         let mut shown: Vec<String> = names
             .iter()
             .take(NAMED)
@@ -89,6 +80,15 @@ pub(super) fn changed_since(units: &[Unit], files: &[PathBuf]) -> Vec<Place> {
         (!names.is_empty()).then_some(place)
     };
     pairs.into_iter().filter_map(changed).collect()
+}
+
+/// The functions that were compiled to other code than what was linked.
+fn differing<'c>(compiled: &'c Code, linked: &Code) -> BTreeSet<&'c str> {
+    let compiled = compiled.iter().filter(|(function, code)| {
+        let linked = linked.get(function);
+        linked.is_some_and(|linked| differ(code, linked))
+    });
+    compiled.map(|((_, name), _)| &**name).collect()
 }
 
 fn differ(compiled: &[u32], linked: &[u32]) -> bool {
