@@ -193,7 +193,7 @@ impl Compiler {
         command.arg("-ccbin").arg(&self.host);
         match product {
             Product::Ptx(sm) => {
-                let number = number(sm);
+                let number = sm.number_and_letter();
                 command.arg(format!("-arch=compute_{number}"));
             }
             Product::Cubin(sm) => {
@@ -202,7 +202,7 @@ impl Compiler {
             Product::Object | Product::Fatbin => {
                 command.arg("-rdc=true");
                 for sm in &self.targets {
-                    let number = number(*sm);
+                    let number = sm.number_and_letter();
                     let kind = match self.code {
                         Code::Machine => "sm",
                         Code::LinkTime => "lto",
@@ -237,11 +237,6 @@ impl Compiler {
             .filter(|path| !path.starts_with("/usr") && !path.starts_with(&self.toolkit))
             .collect())
     }
-}
-
-/// `90` of `sm_90`.
-fn number(sm: Sm) -> String {
-    sm.to_string().replace("sm_", "")
 }
 
 /// The file names of what becomes of sources.

@@ -21,7 +21,7 @@ impl Build {
         let numbers: Vec<String> = self
             .targets()?
             .iter()
-            .map(|sm| format!("{}-real", sm.to_string().replace("sm_", "")))
+            .map(|sm| format!("{}-real", sm.number_and_letter()))
             .collect();
         let (launcher, nvcc) = toolchain::nvcc(&toolchain::find()?)?;
         if !launcher.is_empty() {

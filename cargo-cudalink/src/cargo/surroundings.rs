@@ -99,10 +99,8 @@ pub(super) fn library_variable(toolkit: &Toolkit) -> Option<Variable> {
 
 /// The processors that were chosen, for build scripts that are not told by nvcc. What the user has chosen stays.
 pub(super) fn processor_variables(processors: &[Sm]) -> impl Iterator<Item = Variable> {
-    let names: Vec<String> = processors
-        .iter()
-        .map(|sm| sm.to_string().replace("sm_", ""))
-        .collect();
+    let names = processors.iter().map(|sm| sm.number_and_letter());
+    let names: Vec<String> = names.collect();
     // Later ones compile its PTX, too. Its letter is added by those who know letters.
     let oldest = processors.iter().map(|sm| sm.number).min();
     let values = oldest.map(|oldest| {

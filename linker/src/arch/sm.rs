@@ -123,6 +123,21 @@ impl Sm {
         with(121, Suffix::F),
     ];
 
+    /// The number with its letter, as options of compilers have it behind `sm_`, `compute_` and `lto_`.
+    ///
+    /// ```
+    /// # use rustnvlink::arch::Sm;
+    /// assert_eq!("sm_90a".parse::<Sm>().unwrap().number_and_letter(), "90a");
+    /// ```
+    pub fn number_and_letter(self) -> String {
+        let letter = match self.suffix {
+            Some(Suffix::A) => "a",
+            Some(Suffix::F) => "f",
+            None => "",
+        };
+        format!("{}{letter}", self.number)
+    }
+
     /// The names of processors, with commas between them.
     pub fn list<'s>(processors: impl IntoIterator<Item = &'s Self>) -> String {
         let names: Vec<String> = processors.into_iter().map(Self::to_string).collect();
@@ -224,12 +239,7 @@ impl FromStr for Sm {
 
 impl fmt::Display for Sm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let suffix = match self.suffix {
-            Some(Suffix::A) => "a",
-            Some(Suffix::F) => "f",
-            None => "",
-        };
-        write!(f, "sm_{}{suffix}", self.number)
+        write!(f, "sm_{}", self.number_and_letter())
     }
 }
 

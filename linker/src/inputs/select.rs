@@ -36,8 +36,8 @@ pub(super) fn held(fatbin: &Fatbin<'_>) -> Vec<String> {
     for entry in fatbin.entries().map_while(Result::ok) {
         let name = match entry.kind {
             Kind::ELF => entry.sm.to_string(),
-            Kind::PTX => entry.sm.to_string().replace("sm_", "compute_"),
-            Kind::NVVM => entry.sm.to_string().replace("sm_", "lto_"),
+            Kind::PTX => format!("compute_{}", entry.sm.number_and_letter()),
+            Kind::NVVM => format!("lto_{}", entry.sm.number_and_letter()),
             _ => continue,
         };
         if !names.contains(&name) {
