@@ -21,6 +21,7 @@ mod stand_in;
 mod streams;
 mod style;
 mod toolkit;
+mod triple;
 
 use std::env;
 use std::ffi::OsString;

@@ -12,6 +12,7 @@ use anyhow::{Result, bail};
 use cargo_config2::{Config, Flags, de};
 
 use super::{CargoCommand, configuration};
+use crate::triple::is_linux;
 
 /// What rustc links Linux programs with.
 pub(super) const DEFAULT: &str = "cc";
@@ -84,11 +85,6 @@ impl UserLinkers {
         }
         Ok(found)
     }
-}
-
-/// Whether a target runs Linux, so that CUDA may be there.
-fn is_linux(triple: &str) -> bool {
-    triple.split('-').any(|part| part == "linux")
 }
 
 /// Takes the linker out of flags of rustc; the last one counts.

@@ -10,6 +10,7 @@ use rustnvlink::host::{HostError, HostMachine, HostObject};
 use rustnvlink::temporary::Folder;
 
 use crate::streams;
+use crate::triple;
 
 const ELF: [u8; 4] = *b"\x7fELF";
 /// The rest of the name of a host of which only the machine is known.
@@ -24,7 +25,7 @@ pub(super) fn write(
     with_compiler: bool,
 ) -> Result<()> {
     let name = match (target, inputs) {
-        (Some(triple), _) => triple.split('-').next().unwrap_or(triple).to_owned(),
+        (Some(triple), _) => triple::machine(triple).to_owned(),
         (None, Some(machine)) => machine.to_string(),
         (None, None) => std::env::consts::ARCH.to_owned(),
     };

@@ -25,6 +25,7 @@ use crate::plan::{Plan, ToolkitPaths, Tracked};
 use crate::platform;
 use crate::settings::{ScriptUse, Settings};
 use crate::style;
+use crate::triple;
 use device::Device;
 
 /// Relative addresses of host code reach two gigabytes; some of that is not device code.
@@ -275,7 +276,7 @@ impl<'a> Image<'a> {
         last.extend(further.into_iter().map(as_option));
         let status = host.run(first, last)?;
         if !status.success() {
-            if !is_for_musl(self.triple) && !line.names_runtime() {
+            if !triple::is_for_musl(self.triple) && !line.names_runtime() {
                 self.say(Level::Help, NO_RUNTIME.to_owned());
             }
             self.say_what_is_missing(line, host);
@@ -327,7 +328,7 @@ impl<'a> Image<'a> {
         }
         let mut folders = self.folders_of_system();
         folders.extend(self.folders_of_toolkit(line));
-        if is_for_musl(self.triple) {
+        if triple::is_for_musl(self.triple) {
             self.say(Level::Help, RUNTIME_IS_NOT_FOR_MUSL.to_owned());
         } else if line.lacks_runtime(&folders, self.machine()) {
             self.say(Level::Help, RUNTIME_NOT_FOUND.to_owned());
@@ -355,7 +356,7 @@ impl<'a> Image<'a> {
     fn folders_of_toolkit(&self, line: &LinkLine) -> Vec<PathBuf> {
         let runtime = self.toolkit.and_then(|t| t.device_runtime.as_ref());
         let libraries = runtime.and_then(|runtime| runtime.parent());
-        let Some(libraries) = libraries.filter(|_| !is_for_musl(self.triple)) else {
+        let Some(libraries) = libraries.filter(|_| !triple::is_for_musl(self.triple)) else {
             return Vec::new();
         };
         let folders = self.folders_of_system();
@@ -366,7 +367,7 @@ impl<'a> Image<'a> {
     }
 
     fn machine(&self) -> &str {
-        self.triple.split('-').next().unwrap_or_default()
+        triple::machine(self.triple)
     }
 
     fn folders_of_system(&self) -> Vec<PathBuf> {
@@ -383,12 +384,6 @@ fn as_option(folder: PathBuf) -> OsString {
     let mut option = OsString::from("-L");
     option.push(folder);
     option
-}
-
-/// Whether the programs of a target use the C library musl.
-pub(super) fn is_for_musl(triple: &str) -> bool {
-    let libc = triple.rsplit('-').next().unwrap_or_default();
-    libc.starts_with("musl")
 }
 
 /// Where the user's variable has compilers look for libraries.
@@ -437,12 +432,5 @@ mod tests {
         let expected: [PathBuf; 2] = ["/a".into(), "/b".into()];
         assert_eq!(folders(env::consts::ARCH), expected);
         assert!(folders("another").is_empty());
-    }
-
-    #[test]
-    fn targets_with_musl_are_known() {
-        assert!(is_for_musl("x86_64-unknown-linux-musl"));
-        assert!(is_for_musl("arm-unknown-linux-musleabihf"));
-        assert!(!is_for_musl("x86_64-unknown-linux-gnu"));
     }
 }

@@ -19,8 +19,9 @@ use crate::journal::{Event, Journal, Level, Message};
 use crate::plan::{CompiledFor, Plan};
 use crate::platform;
 use crate::settings::Word;
-use crate::stand_in::linker::{RUNTIME_IS_NOT_FOR_MUSL, is_for_musl};
+use crate::stand_in::linker::RUNTIME_IS_NOT_FOR_MUSL;
 use crate::style;
+use crate::triple;
 
 /// What nvcc is asked for.
 #[derive(Debug, PartialEq, Eq)]
@@ -105,7 +106,7 @@ impl Said {
         };
         if !self.processor && !compiled_for.processors.is_empty() {
             missing.extend(compiled_for.processors.iter().map(|Word(sm)| {
-                let number = sm.to_string().replace("sm_", "");
+                let number = sm.number_and_letter();
                 format!("--generate-code=arch=compute_{number},code={code}_{number}")
             }));
         } else if code == "lto" && !self.code {
@@ -153,7 +154,7 @@ pub(crate) fn run(plan: &Plan, arguments: Vec<OsString>) -> Result<ExitCode> {
         }
         Action::Compile(compilation) => {
             if let Ok(triple) = std::env::var("TARGET")
-                && is_for_musl(&triple)
+                && triple::is_for_musl(&triple)
             {
                 say(plan, Level::Help, RUNTIME_IS_NOT_FOR_MUSL);
             }
@@ -256,7 +257,7 @@ fn without_static(arguments: Vec<OsString>) -> Vec<OsString> {
 /// An object of the machine that is compiled for.
 fn empty_object() -> Result<Vec<u8>> {
     let machine = match std::env::var("TARGET") {
-        Ok(triple) => triple.split('-').next().unwrap_or_default().to_owned(),
+        Ok(triple) => triple::machine(&triple).to_owned(),
         Err(_) => std::env::consts::ARCH.to_owned(),
     };
     let architecture = match machine.as_str() {

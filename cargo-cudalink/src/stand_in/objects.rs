@@ -223,7 +223,9 @@ impl Objects {
             return Ok(());
         }
         // Most members of an rlib have nothing to do with the device.
-        if memmem::find(data, b"__nv_").is_none() && memmem::find(data, b".nv_fatbin").is_none() {
+        if memmem::find(data, b"__nv_").is_none()
+            && memmem::find(data, EXECUTABLE_SECTION.as_bytes()).is_none()
+        {
             return Ok(());
         }
         let file = HostFile::parse(data).map_err(|error| error.in_input(name))?;
