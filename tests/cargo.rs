@@ -519,10 +519,7 @@ fn optimized_code_is_linked_where_that_is_chosen() -> Result<()> {
 
 #[test]
 fn device_libraries_are_watched() -> Result<()> {
-    if is_skipped()? {
-        return Ok(());
-    }
-    let Ok(objects) = &*OBJECTS else {
+    let Some(objects) = objects::needed()? else {
         return Ok(());
     };
     let project = Project::new(LAUNCHING, &["static=kernel"])?;

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use rustnvlink_tests::checks::says;
 use rustnvlink_tests::identity::program;
 
-use super::objects::{OBJECTS, is_skipped};
+use super::objects::{self, is_skipped};
 use super::project::{LAUNCHING, MANIFEST, PLAIN, Project, texts};
 
 /// A crate `device` with a library that launches a kernel; `user` says what it is used by.
@@ -27,9 +27,9 @@ fn with_device_crate(user: &str, program: &str) -> Result<Project> {
 
 #[test]
 fn build_scripts_and_procedural_macros_have_their_device_code() -> Result<()> {
-    if is_skipped()? {
+    let Some(objects) = objects::needed()? else {
         return Ok(());
-    }
+    };
     let user = "[dependencies]\nnumber = { path = \"number\" }\n\
         [build-dependencies]\ndevice = { path = \"device\" }\n";
     let project = with_device_crate(user, "fn main() { println!(\"{}\", number::number!()); }")?;
@@ -45,9 +45,6 @@ fn build_scripts_and_procedural_macros_have_their_device_code() -> Result<()> {
         "use proc_macro::TokenStream;\n#[proc_macro]\n\
          pub fn number(_: TokenStream) -> TokenStream { device::go().to_string().parse().unwrap() }\n",
     )?;
-    let Ok(objects) = &*OBJECTS else {
-        return Ok(());
-    };
     // A library for what is built is none for what builds it.
     let library = objects.folder.join("libtwice_lto.a");
     let library = library.to_str().context("a path of text")?;
@@ -77,10 +74,7 @@ fn build_scripts_and_procedural_macros_have_their_device_code() -> Result<()> {
 /// rustc links no crate that no Rust code names, and whoever needs its device functions is told so.
 #[test]
 fn crates_that_nothing_names_are_told_of() -> Result<()> {
-    if is_skipped()? {
-        return Ok(());
-    }
-    let Ok(objects) = &*OBJECTS else {
+    let Some(objects) = objects::needed()? else {
         return Ok(());
     };
     let project = Project::new(LAUNCHING, &["static=kernel"])?;

@@ -10,7 +10,7 @@ use cudalink_toolkit::Tool;
 use rustnvlink_tests::checks::says;
 use rustnvlink_tests::toolkit::Toolkit;
 
-use super::objects::{OBJECTS, is_skipped};
+use super::objects::{self, is_skipped};
 use super::project::{LAUNCHING, PLAIN, Project, run, texts};
 
 #[test]
@@ -247,10 +247,7 @@ fn what_build_scripts_tell_nvcc_is_made_fit() -> Result<()> {
 /// A kernel with bounds, and a function for debuggers that takes more registers than it may have, unless nvcc sees both at once.
 #[test]
 fn code_that_relocatable_cannot_be_linked_stays_whole() -> Result<()> {
-    if is_skipped()? {
-        return Ok(());
-    }
-    let Ok(objects) = &*OBJECTS else {
+    let Some(objects) = objects::needed()? else {
         return Ok(());
     };
     let project = Project::new(LAUNCHING, &[])?;
@@ -319,10 +316,7 @@ fn code_that_relocatable_cannot_be_linked_stays_whole() -> Result<()> {
 /// As below a program that calls cargo, whose linker is no matter of ours.
 #[test]
 fn device_code_for_another_linker_is_linked_at_once() -> Result<()> {
-    if is_skipped()? {
-        return Ok(());
-    }
-    let Ok(objects) = &*OBJECTS else {
+    let Some(objects) = objects::needed()? else {
         return Ok(());
     };
     let project = Project::new(PLAIN, &[])?;

@@ -104,11 +104,18 @@ fn compile() -> Result<Objects> {
     Ok(Objects { folder, runtime })
 }
 
+/// The device objects, for a test that needs them; without them it is skipped.
+pub(crate) fn needed() -> Result<Option<&'static Objects>> {
+    match &*OBJECTS {
+        Ok(objects) => Ok(Some(objects)),
+        Err(reason) => {
+            skip(reason)?;
+            Ok(None)
+        }
+    }
+}
+
 /// Whether a test that needs device objects has to be skipped.
 pub(crate) fn is_skipped() -> Result<bool> {
-    let Err(reason) = &*OBJECTS else {
-        return Ok(false);
-    };
-    skip(reason)?;
-    Ok(true)
+    Ok(needed()?.is_none())
 }
