@@ -1,8 +1,9 @@
 //! nvlink's command line over the library.
 //!
 //! `typed` sorts the arguments out, `lower` decides what they ask for, and
-//! [`run`] does it. Only this folder and [`crate::inputs`] touch the file
-//! system, and only this file the environment.
+//! [`run`] does it. The files of a link are read here and in [`crate::inputs`],
+//! and written by [`crate::output`]; what the environment says is asked in this
+//! file and, of CUDA toolkits, in `toolkit`.
 
 mod bounded;
 pub mod depfile;
