@@ -89,8 +89,28 @@ fn pair(first: u32, second: u32, offset: i32) -> u32 {
 /// Makes the code for this many modules.
 pub(super) fn assemble(state: State) -> Code {
     let mut code = Assembler::default();
+    register(&mut code, state);
+    let register = 0..4 * code.words.len();
+    unregister(&mut code);
+    let unregister = register.end..4 * code.words.len();
+    let modules = (0..state.modules as usize)
+        .map(|module| {
+            let start = code.words.len();
+            register_module(&mut code, module);
+            4 * start..4 * code.words.len()
+        })
+        .collect();
+    Code {
+        bytes: code.words.into_iter().flat_map(u32::to_le_bytes).collect(),
+        fixups: code.fixups,
+        modules,
+        register,
+        unregister,
+    }
+}
 
-    // x0: callback; x1: wrapper of the module.
+/// Notes a module, whose callback is in x0 and whose wrapper in x1. The last one registers all of them.
+fn register(code: &mut Assembler, state: State) {
     code.address(8, Target::State(0));
     code.put(0xb940_0000 | (State::COUNT / 4) << 10 | 8 << 5 | 9); // ldr w9, [x8, COUNT]
     code.number(10, state.modules);
@@ -105,7 +125,14 @@ pub(super) fn assemble(state: State) -> Code {
     code.put(0xb900_0000 | (State::COUNT / 4) << 10 | 8 << 5 | 9); // str w9, [x8, COUNT]
     code.put(0x6b00_001f | 10 << 16 | 9 << 5); // cmp w9, w10
     let too_few = code.branch_ahead(NOT_EQUAL);
+    register_all(code, state);
+    code.land(too_many);
+    code.land(too_few);
+    code.put(RET);
+}
 
+/// Registers the fatbin, whose state is at x8, and calls back all modules.
+fn register_all(code: &mut Assembler, state: State) {
     code.put(0xa980_0000 | pair(29, 30, -48)); // stp x29, x30, [sp, -48]!
     code.put(0x9100_03fd); // mov x29, sp
     code.put(0xa900_0000 | pair(19, 20, 16)); // stp x19, x20, [sp, 16]
@@ -131,36 +158,23 @@ pub(super) fn assemble(state: State) -> Code {
     code.put(0xa940_0000 | pair(19, 20, 16)); // ldp x19, x20, [sp, 16]
     code.put(0xa8c0_0000 | pair(29, 30, 48)); // ldp x29, x30, [sp], 48
     code.with_target(0x1400_0000, R_AARCH64_JUMP26, REGISTER_FATBIN_END);
-    code.land(too_many);
-    code.land(too_few);
-    code.put(RET);
-    let register = 0..4 * code.words.len();
+}
 
+fn unregister(code: &mut Assembler) {
     code.put(BTI_C);
     code.address(8, Target::State(0));
     code.put(load(0, 8, State::HANDLE));
     code.with_target(0x1400_0000, R_AARCH64_JUMP26, UNREGISTER_FATBIN);
-    let unregister = register.end..4 * code.words.len();
+}
 
-    let modules = (0..state.modules as usize)
-        .map(|module| {
-            let start = code.words.len();
-            code.put(BTI_C);
-            // The reference to the module's wrapper makes the host linker take
-            // the object of the module from its library.
-            let wrapper = Target::ModuleWrapper(module);
-            code.with_target(0x9000_0001, R_AARCH64_ADR_GOT_PAGE, wrapper);
-            code.with_target(load(1, 1, 0), R_AARCH64_LD64_GOT_LO12_NC, wrapper);
-            let distance = -(code.words.len() as i32);
-            code.put(0x1400_0000 | (distance as u32 & 0x3ff_ffff)); // b register
-            4 * start..4 * code.words.len()
-        })
-        .collect();
-    Code {
-        bytes: code.words.into_iter().flat_map(u32::to_le_bytes).collect(),
-        fixups: code.fixups,
-        modules,
-        register,
-        unregister,
-    }
+/// Goes on at the start of all code with the wrapper of a module.
+fn register_module(code: &mut Assembler, module: usize) {
+    code.put(BTI_C);
+    // The reference to the module's wrapper makes the host linker take
+    // the object of the module from its library.
+    let wrapper = Target::ModuleWrapper(module);
+    code.with_target(0x9000_0001, R_AARCH64_ADR_GOT_PAGE, wrapper);
+    code.with_target(load(1, 1, 0), R_AARCH64_LD64_GOT_LO12_NC, wrapper);
+    let distance = -(code.words.len() as i32);
+    code.put(0x1400_0000 | (distance as u32 & 0x3ff_ffff)); // b register
 }

@@ -60,9 +60,29 @@ impl Assembler {
 /// Makes the code for this many modules.
 pub(super) fn assemble(state: State) -> Code {
     let mut code = Assembler::default();
-    let count = state.modules;
+    register(&mut code, state);
+    let register = 0..code.bytes.len();
+    unregister(&mut code);
+    let unregister = register.end..code.bytes.len();
+    let modules = (0..state.modules as usize)
+        .map(|module| {
+            let start = code.bytes.len();
+            register_module(&mut code, module);
+            start..code.bytes.len()
+        })
+        .collect();
+    Code {
+        bytes: code.bytes,
+        fixups: code.fixups,
+        modules,
+        register,
+        unregister,
+    }
+}
 
-    // rdi: callback; rsi: wrapper of the module.
+/// Notes a module, whose callback is in rdi and whose wrapper in rsi. The last one registers all of them.
+fn register(code: &mut Assembler, state: State) {
+    let count = state.modules;
     code.with_target(&[0x48, 0x8d, 0x15], R_X86_64_PC32, Target::State(0)); // lea rdx, state
     code.put(&[0x8b, 0x0a]); // mov ecx, [rdx + COUNT]
     code.with_number(&[0x81, 0xf9], count); // cmp ecx, count
@@ -74,7 +94,14 @@ pub(super) fn assemble(state: State) -> Code {
     code.put(&[0x89, 0x0a]); // mov [rdx + COUNT], ecx
     code.with_number(&[0x81, 0xf9], count); // cmp ecx, count
     let too_few = code.jump_ahead(0x75); // jne done
+    register_all(code, state);
+    code.land(too_many);
+    code.land(too_few);
+    code.put(&[0xc3]); // ret
+}
 
+/// Registers the fatbin, whose state is at rdx, and calls back all modules.
+fn register_all(code: &mut Assembler, state: State) {
     code.put(&[0x53]); // push rbx
     code.put(&[0x41, 0x54]); // push r12
     code.put(&[0x48, 0x83, 0xec, 0x08]); // sub rsp, 8
@@ -89,18 +116,16 @@ pub(super) fn assemble(state: State) -> Code {
     code.put(&[0x48, 0x8b, 0x7b, State::HANDLE as u8]); // mov rdi, [rbx + HANDLE]
     code.with_number(&[0x42, 0xff, 0x94, 0xe3], state.callbacks()); // call [rbx + r12 * 8 + ..]
     code.put(&[0x41, 0xff, 0xc4]); // inc r12d
-    code.with_number(&[0x41, 0x81, 0xfc], count); // cmp r12d, count
+    code.with_number(&[0x41, 0x81, 0xfc], state.modules); // cmp r12d, count
     code.jump_back(0x75, next); // jne next
     code.put(&[0x48, 0x8b, 0x7b, State::HANDLE as u8]); // mov rdi, [rbx + HANDLE]
     code.put(&[0x48, 0x83, 0xc4, 0x08]); // add rsp, 8
     code.put(&[0x41, 0x5c]); // pop r12
     code.put(&[0x5b]); // pop rbx
     code.with_target(&[0xe9], R_X86_64_PLT32, REGISTER_FATBIN_END); // jmp
-    code.land(too_many);
-    code.land(too_few);
-    code.put(&[0xc3]); // ret
-    let register = 0..code.bytes.len();
+}
 
+fn unregister(code: &mut Assembler) {
     code.put(&ENDBR64);
     code.with_target(
         &[0x48, 0x8b, 0x3d],
@@ -108,26 +133,15 @@ pub(super) fn assemble(state: State) -> Code {
         Target::State(State::HANDLE),
     ); // mov rdi
     code.with_target(&[0xe9], R_X86_64_PLT32, UNREGISTER_FATBIN); // jmp
-    let unregister = register.end..code.bytes.len();
+}
 
-    let modules = (0..count as usize)
-        .map(|module| {
-            let start = code.bytes.len();
-            code.put(&ENDBR64);
-            // The reference to the module's wrapper makes the host linker take
-            // the object of the module from its library.
-            let wrapper = Target::ModuleWrapper(module);
-            code.with_target(&[0x48, 0x8b, 0x35], R_X86_64_REX_GOTPCRELX, wrapper); // mov rsi
-            let distance = register.start as i64 - (code.bytes.len() as i64 + 5);
-            code.with_number(&[0xe9], distance as u32); // jmp register
-            start..code.bytes.len()
-        })
-        .collect();
-    Code {
-        bytes: code.bytes,
-        fixups: code.fixups,
-        modules,
-        register,
-        unregister,
-    }
+/// Goes on at the start of all code with the wrapper of a module.
+fn register_module(code: &mut Assembler, module: usize) {
+    code.put(&ENDBR64);
+    // The reference to the module's wrapper makes the host linker take
+    // the object of the module from its library.
+    let wrapper = Target::ModuleWrapper(module);
+    code.with_target(&[0x48, 0x8b, 0x35], R_X86_64_REX_GOTPCRELX, wrapper); // mov rsi
+    let distance = -(code.bytes.len() as i64 + 5);
+    code.with_number(&[0xe9], distance as u32); // jmp register
 }
