@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::demangle::readable;
-use crate::id::{FunctionId, Id as _, IdVec};
+use crate::id::{FunctionId, IdVec};
 use crate::merge::Merged;
 use crate::prune::Pruned;
 
@@ -19,12 +19,7 @@ impl CallPaths {
     /// The ways from the kernels that stay.
     pub(crate) fn new(pruned: &Pruned<'_>) -> Self {
         let functions = &pruned.merged.functions;
-        let mut takers = vec![Vec::new(); pruned.merged.prototypes.len()];
-        for (id, function) in functions.enumerate() {
-            if let Some(prototype) = function.taken_as() {
-                takers[prototype.index()].push(id);
-            }
-        }
+        let takers = pruned.merged.takers();
         let mut callers = IdVec::filled(functions, None);
         let mut pending = VecDeque::new();
         for entry in pruned.entries() {
@@ -36,7 +31,7 @@ impl CallPaths {
             let indirect = function
                 .indirect_calls()
                 .iter()
-                .flat_map(|prototype| &takers[prototype.index()]);
+                .flat_map(|&prototype| &takers[prototype]);
             for &callee in function.calls.iter().chain(indirect) {
                 if callers[callee].is_none() {
                     callers[callee] = Some(id);

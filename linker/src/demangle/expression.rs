@@ -235,23 +235,12 @@ impl Demangler<'_> {
         if !self.eat("sr") {
             return self.base_name();
         }
-        let mut scope = if self.eat("N") {
-            let mut scope = self.unresolved_scope()?;
-            while !self.eat("E") {
-                scope = format!("{scope}::{}", self.simple_id()?);
-            }
-            scope
-        } else if self.peek().is_some_and(|next| next.is_ascii_digit()) {
-            let mut scope = self.simple_id()?;
-            while !self.eat("E") {
-                scope = format!("{scope}::{}", self.simple_id()?);
-            }
-            scope
-        } else {
-            self.unresolved_scope()?
-        };
-        scope += "::";
-        Some(scope + &self.base_name()?)
+        let has_more = self.eat("N") || self.peek().is_some_and(|next| next.is_ascii_digit());
+        let mut scope = self.unresolved_scope()?;
+        while has_more && !self.eat("E") {
+            scope = format!("{scope}::{}", self.simple_id()?);
+        }
+        Some(format!("{scope}::{}", self.base_name()?))
     }
 
     /// What a looked-up name starts with: a parameter, or a known type.

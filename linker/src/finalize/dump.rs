@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 
 use crate::demangle::as_nvlink;
 use crate::diagnostic::Diagnostic;
-use crate::id::{FunctionId, Id as _};
+use crate::id::{FunctionId, Id as _, IdVec, PrototypeId};
 use crate::merge::Function;
 use crate::options::Names;
 use crate::prune::Pruned;
@@ -29,7 +29,7 @@ pub(crate) fn table(pruned: &Pruned<'_>, names: Names) -> Diagnostic {
         pruned.merged.target.number
     );
     let registers = known_registers(pruned);
-    let takers = takers(pruned);
+    let takers = pruned.merged.takers();
     let starts: FxHashSet<FunctionId> = pruned.starts().into_iter().collect();
     for (id, function) in pruned.merged.functions.enumerate() {
         let _ = write!(text, "\n{}: ", id.index() + 1);
@@ -64,8 +64,8 @@ pub(crate) const EMPTY_DOT: &str = "digraph callgraph {\n}\n";
 pub(crate) fn dot(pruned: &Pruned<'_>) -> String {
     let name = |function: FunctionId| pruned.merged.name_of(function);
     let takers = match pruned.merged.image.is_executable() {
-        true => takers(pruned),
-        false => vec![Vec::new(); pruned.merged.prototypes.len()],
+        true => pruned.merged.takers(),
+        false => IdVec::filled(&pruned.merged.prototypes, Vec::new()),
     };
     let mut graph = "digraph callgraph {\n".to_owned();
     let functions = pruned.merged.functions.enumerate();
@@ -81,10 +81,10 @@ pub(crate) fn dot(pruned: &Pruned<'_>) -> String {
 /// What a function may call: what it calls through pointers first.
 fn callees<'a>(
     function: &'a Function<'_>,
-    takers: &'a [Vec<FunctionId>],
+    takers: &'a IdVec<PrototypeId, Vec<FunctionId>>,
 ) -> impl Iterator<Item = FunctionId> + 'a {
     let prototypes = function.indirect_calls().iter();
-    let of_pointers = prototypes.flat_map(|prototype| takers[prototype.index()].iter().rev());
+    let of_pointers = prototypes.flat_map(|&prototype| takers[prototype].iter().rev());
     of_pointers.chain(function.calls.iter().rev()).copied()
 }
 
@@ -96,17 +96,6 @@ pub(super) fn raise(pruned: &Pruned<'_>, raise: &Raise, names: Names) -> Diagnos
         spelled(pruned, raise.function, names),
         spelled(pruned, raise.entry, names)
     ))
-}
-
-/// The functions that a call through a pointer may reach, by signature.
-fn takers(pruned: &Pruned<'_>) -> Vec<Vec<FunctionId>> {
-    let mut takers = vec![Vec::new(); pruned.merged.prototypes.len()];
-    for (id, function) in pruned.merged.functions.enumerate() {
-        if let Some(prototype) = function.taken_as() {
-            takers[prototype.index()].push(id);
-        }
-    }
-    takers
 }
 
 fn spelled(pruned: &Pruned<'_>, function: FunctionId, names: Names) -> String {

@@ -193,6 +193,17 @@ impl<'d> Merged<'d> {
         })
     }
 
+    /// The functions that a call through a pointer may reach, by signature.
+    pub(crate) fn takers(&self) -> IdVec<PrototypeId, Vec<FunctionId>> {
+        let mut takers = IdVec::filled(&self.prototypes, Vec::new());
+        for (id, function) in self.functions.enumerate() {
+            if let Some(prototype) = function.taken_as() {
+                takers[prototype].push(id);
+            }
+        }
+        takers
+    }
+
     /// The order of symbols in the symbol table, as numbers to compare. Unlisted symbols come last.
     pub(crate) fn ranks(&self) -> IdVec<SymbolId, u32> {
         let mut ranks = IdVec::filled(&self.symbols, u32::MAX);

@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 use crate::call_graph::CallGraph;
 use crate::cubin::{Binding, SymbolType, section_name};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::id::{FunctionId, Id as _, IdVec, SectionId, SymbolId};
+use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
 use crate::merge::{Definition, Function, Merged, NewSection, Section, SectionKind, Symbol};
 use crate::options::{Behaviour, DebugLevel, Options, ResolvedRelocations};
 use crate::read::HANDLES_BANK;
@@ -289,15 +289,12 @@ fn live_functions(
         Behaviour::Nvlink | Behaviour::Own => pending.extend(slots),
     }
     let mut is_visited = IdVec::filled(&merged.functions, false);
-    let mut takers = vec![Vec::new(); merged.prototypes.len()];
-    for (id, function) in merged.functions.enumerate() {
-        if let Some(prototype) = function.taken_as() {
-            takers[prototype.index()].push(id);
-        }
-        if function.is_taken && behaviour == Behaviour::Own {
-            pending.push(id);
-        }
+    if behaviour == Behaviour::Own {
+        let functions = merged.functions.enumerate();
+        let taken = functions.filter(|(_, function)| function.is_taken);
+        pending.extend(taken.map(|(id, _)| id));
     }
+    let mut takers = merged.takers();
     while let Some(id) = pending.pop() {
         if std::mem::replace(&mut is_visited[id], true) {
             continue;
@@ -305,8 +302,8 @@ fn live_functions(
         live[id] = true;
         let function = &merged.functions[id];
         pending.extend(&function.calls);
-        for prototype in function.indirect_calls() {
-            pending.append(&mut takers[prototype.index()]);
+        for &prototype in function.indirect_calls() {
+            pending.append(&mut takers[prototype]);
         }
     }
     for (id, function) in merged.functions.enumerate() {
