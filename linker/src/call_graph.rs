@@ -85,8 +85,22 @@ impl CallGraph {
         }
     }
 
-    /// Whether calls among the functions of `function`'s component can go
-    /// round: a stack bound does not exist.
+    /// The function that a node stands for, if not for a signature.
+    fn function(&self, node: u32) -> Option<FunctionId> {
+        let index = node as usize;
+        (index < self.functions).then(|| FunctionId::new(index))
+    }
+
+    /// The other components that a node leads to, one for each call.
+    fn below(&self, node: u32) -> impl Iterator<Item = usize> {
+        let own = self.component[node as usize];
+        let next = self.successors[node as usize].iter();
+        next.map(|&next| self.component[next as usize])
+            .filter(move |&component| component != own)
+            .map(|component| component as usize)
+    }
+
+    /// Whether calls among the functions of a component can go round: a stack bound does not exist.
     fn is_cyclic(&self, component: usize) -> bool {
         let nodes = &self.components[component];
         nodes.len() > 1 || self.successors[nodes[0] as usize].contains(&nodes[0])
@@ -99,17 +113,14 @@ impl CallGraph {
         join: impl Fn(&mut T, &T),
     ) -> IdVec<FunctionId, T> {
         let mut sums: Vec<T> = Vec::with_capacity(self.components.len());
-        for (index, nodes) in self.components.iter().enumerate() {
+        for nodes in self.components.iter() {
             let mut sum = T::default();
             for &node in nodes {
-                if (node as usize) < self.functions {
-                    join(&mut sum, &own(FunctionId::new(node as usize)));
+                if let Some(function) = self.function(node) {
+                    join(&mut sum, &own(function));
                 }
-                for &next in &self.successors[node as usize] {
-                    let below = self.component[next as usize] as usize;
-                    if below != index {
-                        join(&mut sum, &sums[below]);
-                    }
+                for below in self.below(node) {
+                    join(&mut sum, &sums[below]);
                 }
             }
             sums.push(sum);
@@ -126,18 +137,11 @@ impl CallGraph {
         let mut sums: Vec<T> = vec![T::default(); self.components.len()];
         for (index, nodes) in self.components.iter().enumerate().rev() {
             let mut sum = std::mem::take(&mut sums[index]);
-            for &node in nodes {
-                if (node as usize) < self.functions {
-                    join(&mut sum, &own(FunctionId::new(node as usize)));
-                }
+            for function in nodes.iter().filter_map(|&node| self.function(node)) {
+                join(&mut sum, &own(function));
             }
-            for &node in nodes {
-                for &next in &self.successors[node as usize] {
-                    let below = self.component[next as usize] as usize;
-                    if below != index {
-                        join(&mut sums[below], &sum);
-                    }
-                }
+            for below in nodes.iter().flat_map(|&node| self.below(node)) {
+                join(&mut sums[below], &sum);
             }
             sums[index] = sum;
         }
@@ -153,17 +157,11 @@ impl CallGraph {
         let mut depths: Vec<Option<u64>> = Vec::with_capacity(self.components.len());
         for (index, nodes) in self.components.iter().enumerate() {
             let mut depth = (!self.is_cyclic(index)).then_some(0);
-            for &node in nodes {
-                for &next in &self.successors[node as usize] {
-                    let below = self.component[next as usize] as usize;
-                    if below != index {
-                        depth = depth.zip(depths[below]).map(|(a, b): (u64, u64)| a.max(b));
-                    }
-                }
+            for below in nodes.iter().flat_map(|&node| self.below(node)) {
+                depth = depth.zip(depths[below]).map(|(a, b): (u64, u64)| a.max(b));
             }
-            let node = nodes[0] as usize;
-            if node < self.functions {
-                depth = depth.map(|d| d.saturating_add(own(FunctionId::new(node))));
+            if let Some(function) = self.function(nodes[0]) {
+                depth = depth.map(|depth| depth.saturating_add(own(function)));
             }
             depths.push(depth);
         }
@@ -225,7 +223,6 @@ impl CallGraph {
     /// Functions that call each other in a circle and that `function` reaches,
     /// the first one again at the end. Empty if there are none.
     pub(crate) fn circle(&self, function: FunctionId) -> Vec<FunctionId> {
-        let is_function = |node: &u32| (*node as usize) < self.functions;
         let reached = self.reached_from(function);
         let start = reached.iter().map(|f| f.index()).find(|&node| {
             let component = self.component[node] as usize;
@@ -250,12 +247,8 @@ impl CallGraph {
                         at = before[&at];
                     }
                     circle.push(next);
-                    circle.reverse();
-                    circle.retain(is_function);
-                    return circle
-                        .into_iter()
-                        .map(|node| FunctionId::new(node as usize))
-                        .collect();
+                    let in_order = circle.into_iter().rev();
+                    return in_order.filter_map(|node| self.function(node)).collect();
                 }
                 before.entry(next).or_insert_with(|| {
                     pending.push_back(next);
