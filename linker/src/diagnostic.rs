@@ -141,6 +141,12 @@ impl Diagnostic {
         self
     }
 
+    /// Adds the function or variable that it is about and that its text has as the file does, with its demangled form.
+    #[must_use]
+    fn of_mangled(self, symbol: &str) -> Self {
+        self.of_symbol(symbol).with_readable(&[symbol])
+    }
+
     /// Adds the name of the input that it is about.
     #[must_use]
     pub(crate) fn of_input(mut self, input: &str) -> Self {
@@ -198,9 +204,8 @@ impl Diagnostic {
             "multiple-definition",
             format!("Multiple definition of '{name}' in '{input}', first defined in '{first}'"),
         )
-        .of_symbol(name)
+        .of_mangled(name)
         .of_input(input)
-        .with_readable(&[name])
         .with_twice(input, first)
     }
 
@@ -226,9 +231,8 @@ impl Diagnostic {
             code,
             format!("{subject} doesn't match for '{name}' in '{input}', first {how} in '{first}'"),
         )
-        .of_symbol(name)
+        .of_mangled(name)
         .of_input(input)
-        .with_readable(&[name])
     }
 
     /// A tentative definition asks for more than the definition with a value has.
@@ -236,18 +240,16 @@ impl Diagnostic {
         let text =
             format!("Common symbol '{name}' in file '{input}' has larger size than initialization");
         Self::new(Severity::Error, "size-mismatch", text)
-            .of_symbol(name)
+            .of_mangled(name)
             .of_input(input)
-            .with_readable(&[name])
     }
 
     /// A function is a kernel in one input and none in another.
     pub(crate) fn not_always_a_kernel(name: &str, input: &str, first: &str) -> Self {
         let text = format!("Function '{name}' not declared __global__ in all source files");
         Self::new(Severity::Error, "kernel-mismatch", text)
-            .of_symbol(name)
+            .of_mangled(name)
             .of_input(input)
-            .with_readable(&[name])
             .with_note(format_args!("'{first}' and '{input}' differ"))
     }
 
@@ -347,17 +349,13 @@ impl Diagnostic {
     /// Two inputs define a weak kernel with other parameters.
     pub(crate) fn other_parameters(kernel: &str) -> Self {
         let text = format!("Duplicate weak parameter bank for '{kernel}' is not the same size");
-        Self::new(Severity::Error, "other-parameters", text)
-            .of_symbol(kernel)
-            .with_readable(&[kernel])
+        Self::new(Severity::Error, "other-parameters", text).of_mangled(kernel)
     }
 
     /// A function uses what the system keeps in shared memory, in a link that leaves it no place.
     pub(crate) fn reserved_shared(function: &str) -> Self {
         let text = format!("Function '{function}' uses reserved shared memory when not allowed.");
-        Self::new(Severity::Error, "reserved-shared", text)
-            .of_symbol(function)
-            .with_readable(&[function])
+        Self::new(Severity::Error, "reserved-shared", text).of_mangled(function)
     }
 
     /// An object is linked with a whole program.
@@ -382,8 +380,7 @@ impl Diagnostic {
                  {limit:#x} max)"
             ),
         )
-        .of_symbol(kernel)
-        .with_readable(&[kernel])
+        .of_mangled(kernel)
     }
 
     /// A kernel whose shared memory the compiler has laid out reaches a variable of another file.
@@ -395,8 +392,7 @@ impl Diagnostic {
                 "Cannot link shared object '{variable}' with partially linked kernel '{kernel}'"
             ),
         )
-        .of_symbol(kernel)
-        .with_readable(&[kernel])
+        .of_mangled(kernel)
     }
 
     /// A kernel and the functions that it calls use tensor memory both for one
@@ -410,8 +406,7 @@ impl Diagnostic {
                  granularity(.cta_group::2) and that is not allowed."
             ),
         )
-        .of_symbol(kernel)
-        .with_readable(&[kernel])
+        .of_mangled(kernel)
     }
 
     /// The module's constants do not fit their bank. The largest of them have a
@@ -481,9 +476,8 @@ impl Diagnostic {
             "undefined-reference",
             format!("Undefined reference to '{name}' in '{input}'"),
         )
-        .of_symbol(name)
+        .of_mangled(name)
         .of_input(input)
-        .with_readable(&[name])
     }
 }
 
