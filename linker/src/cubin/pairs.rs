@@ -2,6 +2,8 @@
 
 use crate::error::ParseError;
 
+use super::tables::entries;
+
 /// Size of one pair.
 pub(super) const SIZE: usize = 8;
 
@@ -10,12 +12,7 @@ pub(super) fn read<'d>(
     data: &'d [u8],
     what: &str,
 ) -> Result<impl ExactSizeIterator<Item = (u32, u32)> + use<'d>, ParseError> {
-    if !data.len().is_multiple_of(SIZE) {
-        return Err(ParseError::malformed(format!(
-            "{} bytes are not a whole number of {what} entries of {SIZE} bytes",
-            data.len()
-        )));
-    }
+    entries::<SIZE>(data, what)?;
     Ok(read_whole(data))
 }
 

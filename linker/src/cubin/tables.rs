@@ -107,7 +107,8 @@ impl RelocationAction {
     }
 }
 
-fn entries<'d, const SIZE: usize>(
+/// The entries of a section; `what` they are is for the error about a part of one at its end.
+pub(super) fn entries<'d, const SIZE: usize>(
     data: &'d [u8],
     what: &str,
 ) -> Result<&'d [[u8; SIZE]], ParseError> {
