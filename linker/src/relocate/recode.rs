@@ -215,89 +215,27 @@ struct Anew {
 impl Anew {
     /// Recodes a function. `None` if nothing changes.
     fn new(relocated: &Relocated<'_>, changing: &Changing, behaviour: Behaviour) -> Option<Self> {
-        let Changing {
-            function,
-            section,
-            wanted,
-        } = *changing;
         let merged = relocated.merged();
-        let function = &merged.functions[function];
-        let chip = scoreboards::Chip::of(merged.target);
-        let compiled_for = slower::compiled_for(merged, section);
+        let section = changing.section;
         let capsule = &relocated.sections[section].bytes;
-        let mut code = Cow::Borrowed(&*relocated.native[section].as_ref()?.bytes);
-        let tables = function.native_branches();
-        // Code that is not optimized waits everywhere, whether CUDA 12 or 13 compiled it (case `older_slow`).
-        let is_slow = code.first_chunk().is_some_and(control::is_slow);
-        let is_scheduled = wanted.is_older && !is_slow;
-        if wanted.is_older
-            && let Some(waiting) = older::with_waits_of_today(&code, capsule)
-        {
-            code = Cow::Owned(waiting);
-        }
-        // The compiler of a whole program knew that the kernel calls nothing outside (case `whole_program_barriers`).
-        let lone = match wanted.is_whole {
-            true => with_stack_pointer(&code)
-                .map(|taking| std::mem::replace(&mut code, Cow::Owned(taking))),
-            false => None,
-        };
-        let recode = |code: &[u8]| match behaviour {
-            Behaviour::Nvlink => Recoded::new(code, capsule, &tables, &wanted, chip),
-            Behaviour::Own => None,
-        };
-        let recoded = recode(&code);
+        let tables = merged.functions[changing.function].native_branches();
+        let native = &relocated.native[section].as_ref()?.bytes;
         let setting = Setting {
             tables: &tables,
-            chip: compiled_for,
+            chip: slower::compiled_for(merged, section),
             capsule,
         };
-        let compiled = Compiled::new(&code, setting);
-        let lone = lone.as_ref().map(|lone| Compiled::new(lone, setting));
-        let made = match recoded {
-            Some(recoded) => {
-                let origin = (!is_scheduled).then_some(lone.as_ref().unwrap_or(&compiled));
-                Some(
-                    recoded
-                        .with_scoreboards(&tables, compiled_for, wanted.is_lone, origin)
-                        .into(),
-                )
-            }
-            None if is_scheduled => {
-                let chosen = scoreboards::chosen(&code, setting, wanted.is_lone, None);
-                let chosen = chosen.map(|chosen| scoreboards::with_waits_of(&code, chosen));
-                Self::unmoved(chosen.map_or_else(|| code.clone(), Cow::Owned))
-            }
-            None if lone.is_some() => {
-                let lone = lone.as_ref()?;
-                let places: Vec<_> = (0..code.len() / INSTRUCTION).map(Some).collect();
-                let origin = Origin {
-                    compiled: lone,
-                    places: Some(&places),
-                    is_timed: false,
-                };
-                let chosen = scoreboards::chosen(&code, setting, false, Some(origin));
-                chosen.and_then(|chosen| Self::unmoved(chosen.into()))
-            }
-            None => None,
+        let prepared = Prepared::new(native, capsule, changing.wanted);
+        let recoding = Recoding {
+            code: &prepared.code,
+            compiled: Compiled::new(&prepared.code, setting),
+            lone: (prepared.lone.as_ref()).map(|lone| Compiled::new(lone, setting)),
+            is_scheduled: prepared.is_scheduled,
+            setting,
+            target: scoreboards::Chip::of(merged.target),
+            wanted: changing.wanted,
         };
-        let made = match is_scheduled {
-            true => made.map(|made: Self| made.closed_up(&compiled, &tables, chip)),
-            false => made,
-        };
-        let made = match compiled_for == chip {
-            true => made,
-            false => {
-                let origin = (!is_scheduled).then_some(&compiled);
-                let is_lone = wanted.is_lone;
-                slower::slower(made.as_ref(), &code, setting, chip, is_lone, origin).or(made)
-            }
-        };
-        let without_stack_pointer = || match wanted.is_lone {
-            true => scoreboards::without_stack_pointer(&compiled),
-            false => None,
-        };
-        let made = made.or_else(|| Self::unmoved(without_stack_pointer()?.into()));
-        let mut made = made.or_else(|| Self::unmoved(code.clone()));
+        let mut made = recoding.made(behaviour);
         if let Some(Self {
             code,
             moved: Some((_, moves)),
@@ -347,6 +285,121 @@ impl From<Recoded> for Anew {
             code: recoded.code,
             moved: Some((recoded.capsule, recoded.moves)),
             is_for_target: false,
+        }
+    }
+}
+
+/// Machine code as today's compiler of a single file would have written it.
+struct Prepared<'c> {
+    code: Cow<'c, [u8]>,
+    /// The code before it took a stack pointer, which it now does: the compiler of a whole program knew that the kernel
+    /// calls nothing outside (case `whole_program_barriers`).
+    lone: Option<Cow<'c, [u8]>>,
+    /// Whether it is optimized code of CUDA 12, whose waits are all chosen anew.
+    is_scheduled: bool,
+}
+
+impl<'c> Prepared<'c> {
+    fn new(native: &'c [u8], capsule: &[u8], wanted: Wanted) -> Self {
+        let mut code = Cow::Borrowed(native);
+        // Code that is not optimized waits everywhere, whether CUDA 12 or 13 compiled it (case `older_slow`).
+        let is_slow = code.first_chunk().is_some_and(control::is_slow);
+        if wanted.is_older
+            && let Some(waiting) = older::with_waits_of_today(&code, capsule)
+        {
+            code = Cow::Owned(waiting);
+        }
+        let lone = match wanted.is_whole {
+            true => with_stack_pointer(&code)
+                .map(|taking| std::mem::replace(&mut code, Cow::Owned(taking))),
+            false => None,
+        };
+        Self {
+            code,
+            lone,
+            is_scheduled: wanted.is_older && !is_slow,
+        }
+    }
+}
+
+/// What a function is recoded from, and for what.
+struct Recoding<'c> {
+    /// Owned if it was changed for that.
+    code: &'c Cow<'c, [u8]>,
+    compiled: Compiled<'c>,
+    lone: Option<Compiled<'c>>,
+    is_scheduled: bool,
+    setting: Setting<'c>,
+    target: scoreboards::Chip,
+    wanted: Wanted,
+}
+
+impl Recoding<'_> {
+    /// The new code; `None` if nothing changes.
+    fn made(&self, behaviour: Behaviour) -> Option<Anew> {
+        let tables = self.setting.tables;
+        let recoded = match behaviour {
+            Behaviour::Nvlink => {
+                let capsule = self.setting.capsule;
+                Recoded::new(self.code, capsule, tables, &self.wanted, self.target)
+            }
+            Behaviour::Own => None,
+        };
+        let made = match recoded {
+            Some(recoded) => Some(self.with_scoreboards(recoded)),
+            None => self.rescheduled(),
+        };
+        let made = match self.is_scheduled {
+            true => made.map(|made| made.closed_up(&self.compiled, tables, self.target)),
+            false => made,
+        };
+        let made = match self.setting.chip == self.target {
+            true => made,
+            false => self.slower(made.as_ref()).or(made),
+        };
+        made.or_else(|| Anew::unmoved(self.without_stack_pointer()?.into()))
+            .or_else(|| Anew::unmoved(self.code.clone()))
+    }
+
+    fn with_scoreboards(&self, recoded: Recoded) -> Anew {
+        let Setting { tables, chip, .. } = self.setting;
+        let origin = self.lone.as_ref().unwrap_or(&self.compiled);
+        let origin = (!self.is_scheduled).then_some(origin);
+        recoded
+            .with_scoreboards(tables, chip, self.wanted.is_lone, origin)
+            .into()
+    }
+
+    /// The same instructions, with other scoreboards and waits where they need them.
+    fn rescheduled(&self) -> Option<Anew> {
+        let code = self.code;
+        if self.is_scheduled {
+            let chosen = scoreboards::chosen(code, self.setting, self.wanted.is_lone, None);
+            let chosen = chosen.map(|chosen| scoreboards::with_waits_of(code, chosen));
+            return Anew::unmoved(chosen.map_or_else(|| code.clone(), Cow::Owned));
+        }
+        let lone = self.lone.as_ref()?;
+        let places: Vec<_> = (0..code.len() / INSTRUCTION).map(Some).collect();
+        let origin = Origin {
+            compiled: lone,
+            places: Some(&places),
+            is_timed: false,
+        };
+        let chosen = scoreboards::chosen(code, self.setting, false, Some(origin))?;
+        Anew::unmoved(chosen.into())
+    }
+
+    /// What was made, or the code itself, for the slow doubles of the target.
+    fn slower(&self, made: Option<&Anew>) -> Option<Anew> {
+        let origin = (!self.is_scheduled).then_some(&self.compiled);
+        let is_lone = self.wanted.is_lone;
+        slower::slower(made, self.code, self.setting, self.target, is_lone, origin)
+    }
+
+    fn without_stack_pointer(&self) -> Option<Vec<u8>> {
+        match self.wanted.is_lone {
+            true => scoreboards::without_stack_pointer(&self.compiled),
+            false => None,
         }
     }
 }
