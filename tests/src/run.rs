@@ -143,6 +143,9 @@ impl Runner<'_> {
                 output,
                 surgery::rename(self.file(input)?.read()?, from, to)?,
             )?,
+            Action::Narrow { output, input } => {
+                self.edit(output, surgery::narrow(&self.file(input)?.read()?)?)?
+            }
             Action::Contents {
                 output,
                 input,

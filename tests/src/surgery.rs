@@ -2,7 +2,8 @@
 
 use anyhow::{Context, Result, ensure};
 use object::read::elf::{ElfFile64, FileHeader as _, SectionHeader as _};
-use object::{Endianness, Object as _, ObjectSection as _, elf};
+use object::{Architecture, BinaryFormat, Endianness, SectionKind, elf, write};
+use object::{Object as _, ObjectSection as _};
 
 use crate::directive::{Base, Place};
 
@@ -113,6 +114,22 @@ pub fn rename(mut file: Vec<u8>, old: &str, new: &str) -> Result<Vec<u8>> {
         file[place..place + 4].copy_from_slice(&name.to_le_bytes());
     }
     put_behind(file, headers, names.0, &strings)
+}
+
+/// What a host object holds, in one of a 32-bit machine.
+pub fn narrow(file: &[u8]) -> Result<Vec<u8>> {
+    let parsed = ElfFile64::<Endianness>::parse(file)?;
+    let mut narrow = write::Object::new(BinaryFormat::Elf, Architecture::I386, Endianness::Little);
+    let kept = parsed.sections().filter(|section| {
+        let relocates = section.name().is_ok_and(|name| name.starts_with(".rela"));
+        section.kind() != SectionKind::Metadata && !relocates
+    });
+    for section in kept {
+        let name = section.name_bytes()?.to_vec();
+        let id = narrow.add_section(Vec::new(), name, SectionKind::ReadOnlyData);
+        narrow.append_section_data(id, section.data()?, section.align());
+    }
+    Ok(narrow.write()?)
 }
 
 #[cfg(test)]

@@ -4,9 +4,10 @@
 use std::fmt;
 
 use object::LittleEndian as Le;
-use object::elf::{EM_AARCH64, EM_PPC64, EM_RISCV, EM_X86_64, FileHeader64, ProgramHeader64};
-use object::elf::{SHT_DYNSYM, SHT_NOBITS, SHT_SYMTAB, SectionHeader64};
-use object::read::elf::{FileHeader as _, SectionHeader as _, SectionTable, Sym as _};
+use object::elf::{EM_AARCH64, EM_PPC64, EM_RISCV, EM_X86_64};
+use object::elf::{FileHeader32, FileHeader64, Ident};
+use object::elf::{SHT_DYNSYM, SHT_NOBITS, SHT_SYMTAB};
+use object::read::elf::{FileHeader, SectionHeader, SectionTable, Sym as _};
 
 use super::{InputKind, detect};
 use crate::cubin::check_section_table;
@@ -273,7 +274,17 @@ impl<'d> HostFile<'d> {
         ) {
             return Err(ParseError::new(Problem::NotElf).at(0));
         }
-        let header = file_header(data)?;
+        match Class::of(data)? {
+            Class::Narrow => Self::read::<FileHeader32<Le>>(kind, data),
+            Class::Wide => Self::read::<FileHeader64<Le>>(kind, data),
+        }
+    }
+
+    fn read<H: FileHeader<Endian = Le>>(
+        kind: InputKind,
+        data: &'d [u8],
+    ) -> Result<Self, ParseError> {
+        let header = file_header::<H>(data)?;
         let sections = section_table(header, data)?;
         let mut file = Self {
             kind,
@@ -305,36 +316,10 @@ impl<'d> HostFile<'d> {
 
     /// Whether an object has all that its headers tell of. Nothing else asks for that of sections without device code.
     pub fn check_whole(data: &[u8]) -> Result<(), ParseError> {
-        let header = file_header(data)?;
-        let available = data.len() as u64;
-        if header.e_shoff(Le) == 0 {
-            return Err(ParseError::malformed("it has no section table").at(SECTIONS_FIELD));
+        match Class::of(data)? {
+            Class::Narrow => check_whole::<FileHeader32<Le>>(data),
+            Class::Wide => check_whole::<FileHeader64<Le>>(data),
         }
-        let (start, count) = (header.e_phoff(Le), u64::from(header.e_phnum(Le)));
-        let size = u64::from(header.e_phentsize(Le));
-        if count > 0 && size != size_of::<ProgramHeader64<Le>>() as u64 {
-            let problem = format!("program headers have {size} bytes");
-            return Err(ParseError::malformed(problem).at(SEGMENT_SIZE_FIELD));
-        }
-        let end = start.saturating_add(count * size);
-        let truncated = |what, end| ParseError::truncated(what, end, data.len());
-        if end > available {
-            return Err(truncated("table of program headers", end).at(start));
-        }
-        let sections = section_table(header, data)?;
-        for (index, section) in sections.enumerate() {
-            let start = section.sh_offset(Le);
-            let end = start.saturating_add(section.sh_size(Le));
-            if section.sh_type(Le) != SHT_NOBITS && end > available {
-                let name = sections.section_name(Le, section).unwrap_or_default();
-                let name = match std::str::from_utf8(name) {
-                    Ok(name) if !name.is_empty() => name.to_owned(),
-                    _ => format!("#{}", index.0),
-                };
-                return Err(truncated("section data", end).in_section(&name).at(start));
-            }
-        }
-        Ok(())
     }
 
     /// Whether the file holds device code that has yet to be linked.
@@ -342,9 +327,9 @@ impl<'d> HostFile<'d> {
         self.fatbins.iter().any(|s| s.is_relocatable())
     }
 
-    fn read_sections(
+    fn read_sections<H: FileHeader<Endian = Le>>(
         &mut self,
-        sections: &SectionTable<'d, FileHeader64<Le>>,
+        sections: &SectionTable<'d, H>,
         data: &'d [u8],
     ) -> Result<(), ParseError> {
         for (index, section) in sections.enumerate() {
@@ -356,7 +341,7 @@ impl<'d> HostFile<'d> {
                 self.out_of_reach = Some(place);
             } else if let Some((name, role)) = Role::of(name) {
                 let bytes = section_bytes(section, data).map_err(|e| e.in_section(name))?;
-                self.read_section(name, role, section.sh_offset(Le), bytes)
+                self.read_section(name, role, section.sh_offset(Le).into(), bytes)
                     .map_err(|e| e.in_section(name))?;
             }
         }
@@ -412,9 +397,9 @@ impl<'d> HostFile<'d> {
         Ok(())
     }
 
-    fn read_symbols(
+    fn read_symbols<H: FileHeader<Endian = Le>>(
         &mut self,
-        sections: &SectionTable<'d, FileHeader64<Le>>,
+        sections: &SectionTable<'d, H>,
         data: &'d [u8],
     ) -> Result<(), ParseError> {
         let place = |e: object::read::Error| ParseError::malformed(format!("symbol table: {e}"));
@@ -438,45 +423,107 @@ impl<'d> HostFile<'d> {
     }
 }
 
-fn file_header(data: &[u8]) -> Result<&FileHeader64<Le>, ParseError> {
-    if data.get(4..6) != Some(&[2, 1]) {
-        let problem = "not a 64-bit little-endian host file; CUDA code is only found in those";
-        return Err(ParseError::malformed(problem).at(4));
-    }
-    FileHeader64::<Le>::parse(data)
-        .map_err(|e| ParseError::malformed(format!("file header: {e}")).at(0))
+/// How wide the numbers in an ELF file are. Device code is found in both, as nvlink does (case `host_classes`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    /// 32 bits.
+    Narrow,
+    /// 64 bits.
+    Wide,
 }
 
-fn section_table<'d>(
-    header: &'d FileHeader64<Le>,
+impl Class {
+    fn of(data: &[u8]) -> Result<Self, ParseError> {
+        match data.get(4..6) {
+            Some(&[1, 1]) => Ok(Self::Narrow),
+            Some(&[2, 1]) => Ok(Self::Wide),
+            _ => {
+                let problem = "not a little-endian host file; CUDA code is only found in those";
+                Err(ParseError::malformed(problem).at(4))
+            }
+        }
+    }
+}
+
+/// Its version is no more looked at than nvlink does it.
+fn file_header<H: FileHeader<Endian = Le>>(data: &[u8]) -> Result<&H, ParseError> {
+    let header = object::pod::from_bytes::<H>(data);
+    header
+        .map(|(header, _)| header)
+        .map_err(|()| ParseError::truncated("file header", size_of::<H>() as u64, data.len()).at(0))
+}
+
+fn section_table<'d, H: FileHeader<Endian = Le>>(
+    header: &'d H,
     data: &'d [u8],
-) -> Result<SectionTable<'d, FileHeader64<Le>>, ParseError> {
+) -> Result<SectionTable<'d, H>, ParseError> {
     check_section_table(header, data)?;
-    header.sections(Le, data).map_err(|e| {
-        ParseError::malformed(format!("section table: {e}")).at(header.e_shoff.get(Le))
-    })
+    let place: u64 = header.e_shoff(Le).into();
+    header
+        .sections(Le, data)
+        .map_err(|e| ParseError::malformed(format!("section table: {e}")).at(place))
 }
 
 /// The bytes of a section, if it has any.
-fn section_bytes<'d>(
-    section: &SectionHeader64<Le>,
+fn section_bytes<'d, H: SectionHeader<Endian = Le>>(
+    section: &H,
     data: &'d [u8],
 ) -> Result<Option<&'d [u8]>, ParseError> {
     if section.sh_type(Le) == SHT_NOBITS {
         return Ok(None);
     }
     let bytes = section.data(Le, data).map_err(|_| {
-        let offset = section.sh_offset(Le);
-        let end = offset.saturating_add(section.sh_size(Le));
+        let offset: u64 = section.sh_offset(Le).into();
+        let end = offset.saturating_add(section.sh_size(Le).into());
         ParseError::truncated("section data", end, data.len()).at(offset)
     });
     bytes.map(Some)
 }
 
-/// Offset of `e_shoff`.
-const SECTIONS_FIELD: u64 = 40;
-/// Offset of the header field that says how long a program header is.
-const SEGMENT_SIZE_FIELD: u64 = 54;
+fn check_whole<H: FileHeader<Endian = Le>>(data: &[u8]) -> Result<(), ParseError> {
+    let header = file_header::<H>(data)?;
+    let available = data.len() as u64;
+    if header.e_shoff(Le).into() == 0 {
+        let place = sections_field::<H>();
+        return Err(ParseError::malformed("it has no section table").at(place));
+    }
+    let (start, count): (u64, _) = (header.e_phoff(Le).into(), u64::from(header.e_phnum(Le)));
+    let size = u64::from(header.e_phentsize(Le));
+    if count > 0 && size != size_of::<H::ProgramHeader>() as u64 {
+        let problem = format!("program headers have {size} bytes");
+        return Err(ParseError::malformed(problem).at(segment_size_field::<H>()));
+    }
+    let end = start.saturating_add(count * size);
+    let truncated = |what, end| ParseError::truncated(what, end, data.len());
+    if end > available {
+        return Err(truncated("table of program headers", end).at(start));
+    }
+    let sections = section_table(header, data)?;
+    for (index, section) in sections.enumerate() {
+        let start: u64 = section.sh_offset(Le).into();
+        let end = start.saturating_add(section.sh_size(Le).into());
+        if section.sh_type(Le) != SHT_NOBITS && end > available {
+            let name = sections.section_name(Le, section).unwrap_or_default();
+            let name = match std::str::from_utf8(name) {
+                Ok(name) if !name.is_empty() => name.to_owned(),
+                _ => format!("#{}", index.0),
+            };
+            return Err(truncated("section data", end).in_section(&name).at(start));
+        }
+    }
+    Ok(())
+}
+
+/// Where `e_shoff` is: behind `e_entry` and `e_phoff`, which are as wide as the class says.
+fn sections_field<H: FileHeader>() -> u64 {
+    const BEFORE_ENTRY: usize = size_of::<Ident>() + 8;
+    (BEFORE_ENTRY + 2 * size_of::<H::Word>()) as u64
+}
+
+/// Where the header says how long a program header is: behind `e_shoff`, `e_flags` and `e_ehsize`.
+fn segment_size_field<H: FileHeader>() -> u64 {
+    sections_field::<H>() + size_of::<H::Word>() as u64 + 6
+}
 
 /// The NUL-terminated strings of a section, without empty ones. The last one
 /// may lack its NUL.

@@ -4,9 +4,9 @@ use std::fmt;
 
 use object::LittleEndian as Le;
 use object::elf::{
-    DF_1_PIE, DT_FLAGS_1, DT_SONAME, ET_DYN, ET_EXEC, ET_REL, FileHeader64, PT_INTERP,
+    DF_1_PIE, DT_FLAGS_1, DT_SONAME, ET_DYN, ET_EXEC, ET_REL, FileHeader32, FileHeader64, PT_INTERP,
 };
-use object::read::elf::{Dyn as _, FileHeader as _, ProgramHeader as _};
+use object::read::elf::{Dyn as _, FileHeader, ProgramHeader as _};
 
 use crate::{cubin, fatbin};
 
@@ -100,7 +100,12 @@ fn elf(data: &[u8]) -> InputKind {
     match object::elf::FileType(number(0)) {
         ET_REL => InputKind::HostObject,
         ET_EXEC => InputKind::HostExecutable,
-        ET_DYN if is_program(data).unwrap_or(false) => InputKind::HostExecutable,
+        ET_DYN if is_program::<FileHeader64<Le>>(data).unwrap_or(false) => {
+            InputKind::HostExecutable
+        }
+        ET_DYN if is_program::<FileHeader32<Le>>(data).unwrap_or(false) => {
+            InputKind::HostExecutable
+        }
         ET_DYN => InputKind::SharedLibrary,
         _ if order == 2 && other_way == ET_REL => InputKind::HostObject,
         _ => InputKind::Unknown,
@@ -109,14 +114,14 @@ fn elf(data: &[u8]) -> InputKind {
 
 /// Whether a position-independent file is a program: newer linkers say so,
 /// and older ones name an interpreter but no library name.
-fn is_program(data: &[u8]) -> object::read::Result<bool> {
-    let header = FileHeader64::<Le>::parse(data)?;
+fn is_program<H: FileHeader<Endian = Le>>(data: &[u8]) -> object::read::Result<bool> {
+    let header = H::parse(data)?;
     let (mut interpreter, mut library_name) = (false, false);
     for segment in header.program_headers(Le, data)? {
         interpreter |= segment.p_type(Le) == PT_INTERP;
         for entry in segment.dynamic(Le, data)?.unwrap_or(&[]) {
             match entry.d_tag(Le) {
-                DT_FLAGS_1 if entry.d_val(Le) & DF_1_PIE.0 != 0 => return Ok(true),
+                DT_FLAGS_1 if entry.d_val(Le).into() & DF_1_PIE.0 != 0 => return Ok(true),
                 DT_SONAME => library_name = true,
                 _ => {}
             }

@@ -5,7 +5,7 @@
 
 use object::LittleEndian as Le;
 use object::elf::{FileHeader64, ProgramHeader64, Rel64, Rela64, SectionHeader64, Sym64};
-use object::read::elf::{FileHeader as _, ProgramHeader as _, SectionHeader as _, Sym as _};
+use object::read::elf::{FileHeader, ProgramHeader as _, SectionHeader as _, Sym as _};
 use object::read::{Bytes, StringTable};
 
 use super::{
@@ -362,12 +362,12 @@ fn check_header(data: &[u8]) -> Result<&FileHeader64<Le>, ParseError> {
 }
 
 /// A file ends with its section table, so that one which is cut short lacks some of that.
-pub(crate) fn check_section_table(
-    header: &FileHeader64<Le>,
+pub(crate) fn check_section_table<H: FileHeader<Endian = Le>>(
+    header: &H,
     data: &[u8],
 ) -> Result<(), ParseError> {
-    let start = header.e_shoff(Le);
-    let size = usize::from(header.e_shnum(Le)) * size_of::<SectionHeader64<Le>>();
+    let start: u64 = header.e_shoff(Le).into();
+    let size = usize::from(header.e_shnum(Le)) * size_of::<H::SectionHeader>();
     let end = start.saturating_add(size as u64);
     // Without a place there is no table, whatever its size.
     if start == 0 || end <= data.len() as u64 {

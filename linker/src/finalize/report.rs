@@ -16,7 +16,7 @@ use crate::stacks::Stacks;
 use super::barriers;
 use super::records::Records;
 
-/// Adds the sizes of the module and the figures of its kernels, last created
+/// Adds the sizes of the module and the figures of the kernels that it defines, last created
 /// first.
 pub(super) fn report(
     pruned: &Pruned<'_>,
@@ -38,10 +38,11 @@ pub(super) fn report(
     let functions = pruned.merged.functions.enumerate();
     let mut kernels: Vec<_> = functions
         .filter(|&(id, row)| pruned.merged.is_kernel(row) && pruned.live.functions[id])
+        .filter_map(|(id, row)| Some((id, row, row.text?)))
         .collect();
     // Those that are defined last come first.
-    kernels.sort_by_key(|&(_, row)| Reverse(row.text));
-    for (function, row) in kernels {
+    kernels.sort_by_key(|&(_, _, code)| Reverse(code));
+    for (function, row, code) in kernels {
         let symbol = row.symbol;
         let registers = registers.get(&symbol).unwrap_or(&0);
         let name = pruned.merged.symbols[symbol].name;
@@ -57,9 +58,7 @@ pub(super) fn report(
             let depth = stacks.depths[function].filter(|_| pruned.live.entries[function]);
             depth.unwrap_or(stacks.frames[function].into())
         });
-        let own = row
-            .text
-            .and_then(|code| banks.get(&Owner::new(code, name, behaviour)));
+        let own = banks.get(&Owner::new(code, name, behaviour));
         let own = own.unwrap_or(&none);
         let used = format!(
             "used {registers} registers, used {} barriers, {stack} stack, {} bytes smem, {}0 \

@@ -95,6 +95,8 @@ pub enum Action {
         from: String,
         to: String,
     },
+    /// Gives a host object the form of a 32-bit machine, without symbols and relocations.
+    Narrow { output: String, input: String },
     /// Gives a section other bytes.
     Contents {
         output: String,

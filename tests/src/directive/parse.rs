@@ -93,7 +93,7 @@ impl Parser {
                 Ok(())
             }
             "Compile" | "Archive" | "Fatbinary" | "Write" | "Words" | "Truncate" | "Patch"
-            | "Weaken" | "Rename" | "Contents" | "Take" => {
+            | "Weaken" | "Rename" | "Narrow" | "Contents" | "Take" => {
                 for bindings in self.expansions(value) {
                     let action = action(name, &self.expand(value, &bindings)?)?;
                     if chosen {
@@ -306,6 +306,10 @@ fn action_on(name: &str, output: String, input: String, words: Vec<String>) -> R
         "Take" => {
             ensure!(words.is_empty(), "expected one file");
             Action::Take { output, input }
+        }
+        "Narrow" => {
+            ensure!(words.is_empty(), "expected one file");
+            Action::Narrow { output, input }
         }
         "Truncate" => {
             let [length] = words.as_slice() else {

@@ -6,8 +6,8 @@ use std::collections::HashSet;
 
 use cudalink_jitlink as jitlink;
 use object::LittleEndian as Le;
-use object::elf::{FileHeader64, SHT_SYMTAB, STB_GLOBAL, STB_LOCAL};
-use object::read::elf::{FileHeader as _, Sym as _};
+use object::elf::{FileHeader32, FileHeader64, SHT_SYMTAB, STB_GLOBAL, STB_LOCAL};
+use object::read::elf::{FileHeader, Sym as _};
 
 use super::super::host::{HostObject, Origin};
 use super::super::link_time::{self, Holder, Intermediate};
@@ -124,9 +124,14 @@ impl Names {
 
     /// Adds those of the host code of an object.
     pub(super) fn add_host(&mut self, data: &[u8]) {
+        // Each class is refused by the other one's header.
+        self.add_host_of::<FileHeader64<Le>>(data);
+        self.add_host_of::<FileHeader32<Le>>(data);
+    }
+
+    fn add_host_of<H: FileHeader<Endian = Le>>(&mut self, data: &[u8]) {
         let table = || {
-            let header = FileHeader64::<Le>::parse(data).ok()?;
-            let sections = header.sections(Le, data).ok()?;
+            let sections = H::parse(data).ok()?.sections(Le, data).ok()?;
             sections.symbols(Le, data, SHT_SYMTAB).ok()
         };
         let Some(symbols) = table() else { return };
