@@ -41,23 +41,30 @@ const PRINT: &str = "vprintf";
 /// How the names of newer system calls begin.
 const SYSTEM_CALL_PREFIX: &str = "__cuda_syscall";
 
-/// Whether an undefined function is a system call: the driver links it when
-/// it loads the image.
-pub(crate) fn is_provided_by_driver(name: &str) -> bool {
+/// Whether a function is a system call: the driver links it when it loads the image.
+pub(crate) fn is_system_call(name: &str) -> bool {
     name == PRINT
         || name.starts_with(SYSTEM_CALL_PREFIX)
         || DRIVER_FUNCTIONS.binary_search(&name).is_ok()
-        || is_shared(name)
+}
+
+/// Whether the driver defines what no input does. Variables may have the names of system calls, and mean nothing by it
+/// (case `reserved_names`).
+pub(crate) fn is_provided_by_driver(name: &str, is_function: bool) -> bool {
+    is_shared(name) || is_function && is_system_call(name)
 }
 
 /// A name that stands for the size of the program's constants, though it names
 /// the bank of parameters (case `cdp2_constants`).
 pub(crate) const CONSTANTS_SIZE: &str = ".nv.ptx.const0.size";
 
-/// The names of the unified function and data tables, which the linker lays
-/// out in links that have them.
+/// Whether a name is one of the unified function or data table, which the linker lays out in links that have them. Others
+/// that begin alike are not (case `reserved_names`).
 pub(crate) fn is_unified_table(name: &str) -> bool {
-    name.starts_with("__UFT") || name.starts_with("__UDT")
+    let table = name
+        .strip_prefix("__UFT")
+        .or_else(|| name.strip_prefix("__UDT"));
+    table.is_some_and(|part| matches!(part, "" | "_OFFSET" | "_CANONICAL" | "_END"))
 }
 
 /// The sizes of what describes textures, samplers and surfaces, which the driver knows.
@@ -114,11 +121,11 @@ mod tests {
     fn the_table_is_sorted_and_exact() {
         assert!(DRIVER_FUNCTIONS.is_sorted());
         for name in DRIVER_FUNCTIONS {
-            assert!(is_provided_by_driver(name), "{name}");
+            assert!(is_system_call(name), "{name}");
         }
-        assert!(is_provided_by_driver("__cuda_syscall_anything"));
+        assert!(is_system_call("__cuda_syscall_anything"));
         for name in ["printf", "__cuda_sysca", "cnpLaunch", "calloc", ""] {
-            assert!(!is_provided_by_driver(name), "{name}");
+            assert!(!is_system_call(name), "{name}");
         }
     }
 }

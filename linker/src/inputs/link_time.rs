@@ -299,11 +299,9 @@ pub(super) fn kernels(ptx: &str) -> impl Iterator<Item = &str> {
 /// Whether a program has to be linked: it uses functions or variables that
 /// neither it nor the driver defines, or defines functions for others.
 pub(super) fn needs_others(ptx: &[u8]) -> bool {
-    declarations(&String::from_utf8_lossy(ptx)).any(|declaration| {
-        match (declaration.is_needed, declaration.is_function) {
-            (true, _) => !is_provided_by_driver(declaration.name),
-            (false, is_function) => is_function && declaration.is_visible,
-        }
+    declarations(&String::from_utf8_lossy(ptx)).any(|declaration| match declaration.is_needed {
+        true => !is_provided_by_driver(declaration.name, declaration.is_function),
+        false => declaration.is_function && declaration.is_visible,
     })
 }
 
@@ -316,7 +314,7 @@ pub(super) struct Declaration<'p> {
     /// Whether no other file may define it.
     is_visible: bool,
     /// Whether it is a function that device code calls.
-    is_function: bool,
+    pub(super) is_function: bool,
 }
 
 /// The names that PTX shares with other files, where a line begins with them,

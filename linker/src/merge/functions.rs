@@ -278,7 +278,7 @@ impl<'d> Merger<'d, '_> {
         if is_kernel && symbol.binding == Binding::LOCAL {
             self.note_static_kernel();
         }
-        let stands_in = !is_kernel && reserved::is_provided_by_driver(symbol.name);
+        let stands_in = !is_kernel && reserved::is_system_call(symbol.name);
         let row = &mut self.merged.functions[function];
         row.is_laid_out &= stands_in || is_kernel;
         if stands_in || is_kernel && (was_known || is_kept) {

@@ -109,7 +109,7 @@ fn is_missing(laid_out: &LaidOut<'_>, id: SymbolId) -> bool {
         && !laid_out.texture_slots.contains(id)
         && !reserved::is_unified_table(symbol.name)
         && !reserved::is_descriptor_size(symbol.name)
-        && !reserved::is_provided_by_driver(symbol.name)
+        && !reserved::is_provided_by_driver(symbol.name, symbol.kind == SymbolType::FUNC)
 }
 
 /// Who needs each name that is missing.

@@ -12,6 +12,7 @@ use crate::read::Object;
 struct Row<'o> {
     definers: Vec<&'o str>,
     users: Vec<&'o str>,
+    is_function: bool,
 }
 
 /// A table of all names that files share, by name: first the files that
@@ -30,6 +31,7 @@ pub(crate) fn cross_references(objects: &[Object<'_>]) -> String {
                 continue;
             }
             let row = rows.entry(symbol.name).or_default();
+            row.is_function |= symbol.kind == SymbolType::FUNC;
             match symbol.place {
                 Place::Undefined => row.users.push(&object.name),
                 Place::Absolute | Place::Common | Place::Section(_) | Place::Reserved(_) => {
@@ -50,7 +52,7 @@ pub(crate) fn cross_references(objects: &[Object<'_>]) -> String {
             }
         }
         if row.definers.is_empty() {
-            let by = match reserved::is_provided_by_driver(name) {
+            let by = match reserved::is_provided_by_driver(name, row.is_function) {
                 true => "by the driver",
                 false => "nowhere",
             };

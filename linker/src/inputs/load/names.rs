@@ -89,7 +89,7 @@ impl Names {
             let name = Name::Device(declaration.name.to_owned());
             if !declaration.is_needed {
                 self.defined.insert(name);
-            } else if !reserved::is_provided_by_driver(declaration.name) {
+            } else if !reserved::is_provided_by_driver(declaration.name, declaration.is_function) {
                 self.needed.insert(name);
             }
         }
@@ -113,7 +113,7 @@ impl Names {
                 && !symbol.name.is_empty()
                 && !symbol.kind.is_reference()
                 && (needed == Needed::Everything || symbol.kind == SymbolType::FUNC)
-                && !reserved::is_provided_by_driver(symbol.name)
+                && !reserved::is_provided_by_driver(symbol.name, symbol.kind == SymbolType::FUNC)
                 && !reserved::is_unified_table(symbol.name)
                 && !reserved::is_descriptor_size(symbol.name)
             {
