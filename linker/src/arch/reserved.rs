@@ -58,6 +58,9 @@ pub(crate) fn is_provided_by_driver(name: &str, is_function: bool) -> bool {
 /// the bank of parameters (case `cdp2_constants`).
 pub(crate) const CONSTANTS_SIZE: &str = ".nv.ptx.const0.size";
 
+/// How far a program's unified functions are from where their table says.
+pub(crate) const UNIFIED_OFFSET: &str = "__UFT_OFFSET";
+
 /// Whether a name is one of the unified function or data table, which the linker lays out in links that have them. Others
 /// that begin alike are not (case `reserved_names`).
 pub(crate) fn is_unified_table(name: &str) -> bool {

@@ -6,6 +6,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::arch::reserved;
 use crate::arena::Arena;
 use crate::cubin::{Binding, SymbolOther, SymbolType};
 use crate::id::{FunctionId, SectionId, SymbolId};
@@ -324,6 +325,7 @@ fn fill_undefined(merged: &mut Merged<'_>) -> FxHashSet<SymbolId> {
             Definition::Shared(SharedHome::Dynamic) => true,
             Definition::Undefined => {
                 matches!(symbol.space, SymbolOther::CONSTANT | SymbolOther::GLOBAL)
+                    && !reserved::is_unified_table(symbol.name)
             }
             _ => false,
         })

@@ -305,6 +305,10 @@ impl<'d> Merger<'d, '_> {
             symbol.binding
         };
         let id = self.new_named(current, symbol, binding, listing(symbol));
+        // Compilers up to sm_89 take them for variables of the program.
+        if reserved::is_unified_table(symbol.name) {
+            self.merged.symbols[id].kind = SymbolType::OBJECT;
+        }
         // In Mercury objects their native twins alone have values.
         if !self.merged.target.has_mercury() {
             self.merged.symbols[id].value = reserved::shared_value(symbol.name);

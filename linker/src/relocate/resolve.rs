@@ -174,15 +174,19 @@ impl<'a, 'd> Resolver<'a, 'd> {
         self.merged().image == ImageKind::Relocatable(EarlyAddresses::Leave)
     }
 
-    /// Whether the target is a table of unified functions or variables, in a
-    /// program without unified functions (cases `unified_funcs` and `unified_errors`).
+    /// Whether the target is a table of unified functions or variables, in a program without unified functions (cases
+    /// `unified_funcs` and `unified_errors`). Relocatable links leave all but one of them to the last link (case
+    /// `reserved_names`).
     pub(super) fn is_ignored(&self, relocation: &Relocation) -> bool {
         let merged = self.merged();
         let symbol = &merged.symbols[relocation.symbol];
         merged.unified.functions.is_empty()
             && !merged.unified.has_slots
             && symbol.definition == Definition::Undefined
-            && reserved::is_unified_table(symbol.name)
+            && match merged.image.is_executable() {
+                true => reserved::is_unified_table(symbol.name),
+                false => symbol.name == reserved::UNIFIED_OFFSET,
+            }
     }
 
     /// Whether the section holds unified variables that an index has moved. nvlink cannot patch these itself (case
