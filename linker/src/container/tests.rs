@@ -217,10 +217,10 @@ fn check(data: &[u8], expected: &str) {
 fn broken_host_files_are_errors() {
     check(FATBIN, "offset 0x0: not an ELF file");
     let good = rdc_object();
-    let mut narrow = good.clone();
-    narrow[4] = 1;
+    let mut turned = good.clone();
+    turned[5] = 2;
     check(
-        &narrow,
+        &turned,
         "offset 0x4: not a little-endian host file; CUDA code is only found in those",
     );
     let bad_id = host_object(Architecture::X86_64, &[("__nv_module_id", b"_m1\0\xff\0")]);

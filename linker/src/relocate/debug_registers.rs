@@ -73,7 +73,7 @@ pub(super) fn place(
     write(bytes, &placed);
 }
 
-/// The first function of a name.
+/// The first function of a name, in the order of symbols.
 struct Code {
     symbol: SymbolId,
     /// No other has the name.
@@ -85,7 +85,13 @@ fn in_use<'m>(laid_out: &'m LaidOut<'_>) -> FxHashMap<&'m [u8], Code> {
     let merged = laid_out.merged();
     let later_names = laid_out.pruned.later_names();
     let mut by_name: FxHashMap<&[u8], Code> = FxHashMap::default();
-    for symbol in merged.functions.iter().map(|function| function.symbol) {
+    let own = |&&symbol: &&SymbolId| {
+        let function = merged.symbols[symbol].function;
+        function.is_some_and(|function| merged.functions[function].symbol == symbol)
+    };
+    // In the order of symbols: a static one comes before one that all files know (case `debug_registers_static`).
+    let listed = merged.locals.iter().chain(&merged.globals);
+    for &symbol in listed.filter(own) {
         if !laid_out.pruned.live.symbols[symbol] || later_names.contains(&symbol) {
             continue;
         }

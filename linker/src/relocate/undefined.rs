@@ -107,7 +107,8 @@ fn is_missing(laid_out: &LaidOut<'_>, id: SymbolId) -> bool {
         && !is_allowed
         && !symbol.weak_reference
         && !laid_out.texture_slots.contains(id)
-        && !reserved::is_unified_table(symbol.name)
+        // Compilers up to sm_89 know no such names, and make functions of them, too.
+        && !(reserved::is_unified_table(symbol.name) && symbol.kind != SymbolType::FUNC)
         && !reserved::is_descriptor_size(symbol.name)
         && !reserved::is_provided_by_driver(symbol.name, symbol.kind == SymbolType::FUNC)
 }
