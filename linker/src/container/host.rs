@@ -423,7 +423,7 @@ impl<'d> HostFile<'d> {
     }
 }
 
-/// How wide the numbers in an ELF file are. Device code is found in both, as nvlink does (case `host_classes`).
+/// How wide the numbers in an ELF file are. nvlink links device code out of both (case `host_classes`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Class {
     /// 32 bits.
@@ -445,7 +445,7 @@ impl Class {
     }
 }
 
-/// Its version is no more looked at than nvlink does it.
+/// Its version does not count, as it does not for nvlink.
 fn file_header<H: FileHeader<Endian = Le>>(data: &[u8]) -> Result<&H, ParseError> {
     let header = object::pod::from_bytes::<H>(data);
     header
