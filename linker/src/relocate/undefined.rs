@@ -105,12 +105,12 @@ fn is_missing(laid_out: &LaidOut<'_>, id: SymbolId) -> bool {
         && symbol.space == SymbolOther::GLOBAL;
     let is_function = symbol.kind == SymbolType::FUNC;
     // Compilers up to sm_89 know no such names, and make functions of them, too.
-    let is_table = !is_function && reserved::is_unified_table(symbol.name);
+    let is_table = || !is_function && reserved::is_unified_table(symbol.name);
     is_undefined
         && !is_allowed
         && !symbol.weak_reference
         && !laid_out.texture_slots.contains(id)
-        && !is_table
+        && !is_table()
         && !reserved::is_descriptor_size(symbol.name)
         && !reserved::is_provided_by_driver(symbol.name, is_function)
 }
