@@ -425,7 +425,7 @@ impl<'d> HostFile<'d> {
 
 /// How wide the numbers in an ELF file are. nvlink links device code out of both (case `host_classes`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Class {
+pub(crate) enum Class {
     /// 32 bits.
     Narrow,
     /// 64 bits.
@@ -433,7 +433,8 @@ enum Class {
 }
 
 impl Class {
-    fn of(data: &[u8]) -> Result<Self, ParseError> {
+    /// What a file says of itself.
+    pub(crate) fn of(data: &[u8]) -> Result<Self, ParseError> {
         match data.get(4..6) {
             Some(&[1, 1]) => Ok(Self::Narrow),
             Some(&[2, 1]) => Ok(Self::Wide),

@@ -8,6 +8,7 @@ use object::elf::{
 };
 use object::read::elf::{Dyn as _, FileHeader, ProgramHeader as _};
 
+use super::host::Class;
 use crate::{cubin, fatbin};
 
 /// What a file is.
@@ -100,21 +101,25 @@ fn elf(data: &[u8]) -> InputKind {
     match object::elf::FileType(number(0)) {
         ET_REL => InputKind::HostObject,
         ET_EXEC => InputKind::HostExecutable,
-        ET_DYN if is_program::<FileHeader64<Le>>(data).unwrap_or(false) => {
-            InputKind::HostExecutable
-        }
-        ET_DYN if is_program::<FileHeader32<Le>>(data).unwrap_or(false) => {
-            InputKind::HostExecutable
-        }
+        ET_DYN if is_program(data) => InputKind::HostExecutable,
         ET_DYN => InputKind::SharedLibrary,
         _ if order == 2 && other_way == ET_REL => InputKind::HostObject,
         _ => InputKind::Unknown,
     }
 }
 
-/// Whether a position-independent file is a program: newer linkers say so,
-/// and older ones name an interpreter but no library name.
-fn is_program<H: FileHeader<Endian = Le>>(data: &[u8]) -> object::read::Result<bool> {
+/// Whether a position-independent file is a program.
+fn is_program(data: &[u8]) -> bool {
+    let says_so = match Class::of(data) {
+        Ok(Class::Narrow) => says_program::<FileHeader32<Le>>(data),
+        Ok(Class::Wide) => says_program::<FileHeader64<Le>>(data),
+        Err(_) => return false,
+    };
+    says_so.unwrap_or(false)
+}
+
+/// Newer linkers say so, and older ones name an interpreter but no library name.
+fn says_program<H: FileHeader<Endian = Le>>(data: &[u8]) -> object::read::Result<bool> {
     let header = H::parse(data)?;
     let (mut interpreter, mut library_name) = (false, false);
     for segment in header.program_headers(Le, data)? {

@@ -14,6 +14,7 @@ use super::super::link_time::{self, Holder, Intermediate};
 use super::super::select::select;
 use super::super::{Processor, Wanted};
 use crate::arch::reserved;
+use crate::container::host::Class;
 use crate::container::{InputKind, detect};
 use crate::cubin::{Binding, File, Place, SymbolOther, SymbolType};
 use crate::fatbin::{Kind, Limit};
@@ -124,9 +125,11 @@ impl Names {
 
     /// Adds those of the host code of an object.
     pub(super) fn add_host(&mut self, data: &[u8]) {
-        // Each class is refused by the other one's header.
-        self.add_host_of::<FileHeader64<Le>>(data);
-        self.add_host_of::<FileHeader32<Le>>(data);
+        match Class::of(data) {
+            Ok(Class::Narrow) => self.add_host_of::<FileHeader32<Le>>(data),
+            Ok(Class::Wide) => self.add_host_of::<FileHeader64<Le>>(data),
+            Err(_) => {}
+        }
     }
 
     fn add_host_of<H: FileHeader<Endian = Le>>(&mut self, data: &[u8]) {
