@@ -1,5 +1,7 @@
 //! Which events can hold a scoreboard where, over all paths through the code.
 
+mod blocks;
+
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -11,8 +13,21 @@ use crate::merge::TableBranch;
 use super::Event;
 use super::effort::Effort;
 use super::held::Held;
-use super::instruction::{self, BOARDS, Chip, INSTRUCTION, Next, is_branch, next, releases};
+use super::instruction::{BOARDS, Chip, INSTRUCTION, Next, is_branch, next, releases};
 use super::order::reverse_postorder;
+use blocks::Successors;
+
+/// The number of the first event of each instruction, and how many there are.
+fn first_events(instructions: usize, events: &[Event]) -> Vec<usize> {
+    let mut first = vec![0; instructions + 1];
+    for event in events {
+        first[event.instruction + 1] += 1;
+    }
+    for at in 1..first.len() {
+        first[at] += first[at - 1];
+    }
+    first
+}
 
 /// Where control goes, and what can be held there.
 pub(super) struct Flow {
@@ -26,71 +41,9 @@ pub(super) struct Flow {
     is_branch: Vec<bool>,
     /// The last instruction of each instruction's block, if the code goes so far.
     last: Vec<Option<usize>>,
-    /// Where control goes behind instructions, one after another, and where those of each start.
-    successors: Vec<usize>,
-    first_successor: Vec<usize>,
+    successors: Successors,
     /// Instructions that wait for something or take a scoreboard.
     holding: Vec<usize>,
-}
-
-/// WARPSYNC, BREAK and YIELD start a block where an LDGSTS stands before them in their own, on processors for graphics
-/// also where an LDCU does.
-fn split_behind_loads(instructions: &[&[u8]], starts: &mut [bool], chip: Chip) {
-    let splits = |operation: u16| match operation {
-        instruction::SHARED_COPY => true,
-        instruction::UNIFORM_LOAD => chip == Chip::Graphics,
-        _ => false,
-    };
-    let mut has_load = false;
-    for (instruction, start) in instructions.iter().zip(starts) {
-        has_load &= !*start;
-        match instruction::operation(instruction) {
-            operation if splits(operation) => has_load = true,
-            instruction::WARPSYNC | instruction::BREAK | instruction::YIELD if has_load => {
-                *start = true;
-                has_load = false;
-            }
-            _ => {}
-        }
-    }
-}
-
-/// Where threads meet at a barrier that a BMOV right before brought back, a block starts.
-fn split_behind_restored_barriers(instructions: &[&[u8]], starts: &mut [bool]) {
-    for (pair, start) in instructions.windows(2).zip(&mut starts[1..]) {
-        let operations = [pair[0], pair[1]].map(instruction::operation);
-        *start |= operations == [instruction::RESTORE_BARRIER, instruction::BSYNC];
-    }
-}
-
-/// What threads do one after another behind a WARPSYNC.EXCLUSIVE ends a block.
-fn split_behind_exclusives(instructions: &[&[u8]], starts: &mut [bool]) {
-    for (at, instruction) in instructions.iter().enumerate() {
-        if instruction::is_exclusive(instruction)
-            && let Some(start) = starts.get_mut(at + 2)
-        {
-            *start = true;
-        }
-    }
-}
-
-/// Which instructions are the last ones of their blocks, but for time that passes and for what
-/// threads meet at to do something together, which waits for all that is under way.
-fn closing(instructions: &[&[u8]], starts: &[bool]) -> Vec<bool> {
-    let mut closes = vec![false; instructions.len()];
-    let ends = (0..instructions.len()).filter(|at| starts[at + 1]);
-    for end in ends {
-        let mut last = end;
-        let is_besides = |last: usize| {
-            matches!(next(instructions[last], 0), Next::Collective(_))
-                || instruction::is_pause(instructions[last - 1], instructions[last])
-        };
-        while !starts[last] && is_besides(last) {
-            last -= 1;
-        }
-        closes[last] = true;
-    }
-    closes
 }
 
 impl Flow {
@@ -104,100 +57,22 @@ impl Flow {
         let instructions: Vec<&[u8]> = code.chunks_exact(INSTRUCTION).collect();
         let nexts = (0..).step_by(INSTRUCTION).zip(&instructions);
         let nexts: Vec<Next> = nexts.map(|(offset, i)| next(i, offset)).collect();
-        let index = |offset: u64| {
-            let index = usize::try_from(offset).ok()? / INSTRUCTION;
-            let is_instruction =
-                offset.is_multiple_of(INSTRUCTION as u64) && index < instructions.len();
-            is_instruction.then_some(index)
-        };
-        let targets_of = |at: usize| {
-            let offset = (at * INSTRUCTION) as u64;
-            let table = tables.iter().find(|table| table.offset == offset)?;
-            Some(table.targets.iter())
-        };
-        let mut collective = None;
-        let mut successors = Vec::with_capacity(nexts.len());
-        let mut first_successor = vec![0];
-        for (at, next) in nexts.iter().enumerate() {
-            match next {
-                Next::Through | Next::Meeting | Next::MaybeEnd => successors.push(at + 1),
-                Next::End | Next::Return => {}
-                Next::To(target) => successors.push(index(*target)?),
-                Next::Either(target) | Next::Call(target) => {
-                    successors.extend([at + 1, index(*target)?]);
-                }
-                Next::Collective(target) => {
-                    collective = Some(index(*target)?);
-                    successors.push(at + 1);
-                }
-                Next::EndCollective => successors.push(collective?),
-                Next::Table => {
-                    for &target in targets_of(at)? {
-                        successors.push(index(target)?);
-                    }
-                }
-                Next::Unknown => return None,
-            }
-            first_successor.push(successors.len());
-        }
-        let mut starts = vec![false; instructions.len() + 1];
-        starts[0] = true;
-        for (at, next) in nexts.iter().enumerate() {
-            let successors = &successors[first_successor[at]..first_successor[at + 1]];
-            let ends_block = matches!(
-                next,
-                Next::Meeting | Next::MaybeEnd | Next::Collective(_) | Next::EndCollective
-            );
-            // A call is a block of its own.
-            let called = instruction::operation(instructions[at]);
-            starts[at] |= matches!(
-                called,
-                instruction::CALL_ABSOLUTE | instruction::CALL_RELATIVE
-            );
-            let ends_block =
-                ends_block || matches!(called, instruction::BREAKPOINT | instruction::TRIGGER);
-            starts[at] |= instruction::sleeps_sometimes(instructions[at]);
-            if ends_block || *successors != [at + 1] {
-                starts[at + 1] = true;
-                successors.iter().for_each(|&next| starts[next] = true);
-            }
-        }
-        split_behind_restored_barriers(&instructions, &mut starts);
-        split_behind_exclusives(&instructions, &mut starts);
-        split_behind_loads(&instructions, &mut starts, chip);
-        let closes = closing(&instructions, &starts);
+        let successors = Successors::new(&nexts, tables)?;
+        let starts = blocks::starts(&instructions, &nexts, &successors, chip);
         let waits: Vec<u8> = instructions.iter().map(|i| releases(i)).collect();
-        let mut first_event = Vec::with_capacity(instructions.len() + 1);
-        let mut last = vec![None; instructions.len()];
-        let mut holding = Vec::with_capacity(events.len());
-        let mut passed = 0;
-        for at in 0..instructions.len() {
-            first_event.push(passed);
-            passed += events[passed..]
-                .iter()
-                .take_while(|e| e.instruction == at)
-                .count();
-            if waits[at] != 0 || passed > first_event[at] {
-                holding.push(at);
-            }
-        }
-        first_event.push(passed);
-        for at in (0..instructions.len()).rev() {
-            last[at] = match starts[at + 1] {
-                true => Some(at),
-                false => last.get(at + 1).copied().flatten(),
-            };
-        }
+        let first_event = first_events(instructions.len(), events);
+        let has_own = |at: usize| first_event[at] < first_event[at + 1];
         let flow = Self {
+            closes: blocks::closing(&instructions, &starts),
+            is_branch: instructions.iter().map(|i| is_branch(i)).collect(),
+            last: blocks::last(&starts),
+            holding: (0..instructions.len())
+                .filter(|&at| waits[at] != 0 || has_own(at))
+                .collect(),
             waits,
             first_event,
             starts,
-            closes,
-            is_branch: instructions.iter().map(|i| is_branch(i)).collect(),
-            last,
             successors,
-            first_successor,
-            holding,
         };
         flow.stays_in_code().then_some(flow)
     }
@@ -343,7 +218,7 @@ impl Flow {
 
     /// Where control goes behind an instruction.
     pub(super) fn followers(&self, at: usize) -> &[usize] {
-        &self.successors[self.first_successor[at]..self.first_successor[at + 1]]
+        self.successors.of(at)
     }
 
     fn block_starts(&self) -> impl Iterator<Item = usize> + '_ {

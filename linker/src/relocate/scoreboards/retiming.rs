@@ -6,7 +6,7 @@
 //! before. Time that does not fit into an instruction passes in idle ones behind it. In loops in a
 //! pipeline no other warp goes first meanwhile.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use super::apart::{
     LEADING, ends_threads, leads_elsewhere, meets, spacing, to_end, uses_slow_part,
@@ -124,8 +124,64 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
         let Some(&first) = members.first() else {
             return;
         };
-        // In which cycle each one started, and starts now; the end of the block is the last.
-        let was: Vec<u32> = (first..=end)
+        let leading = self.leading_late(members, pausing);
+        let was = self.starts(members, first..=end, leading);
+        let mut start = vec![0; was.len()];
+        let mut slow = Vec::new();
+        for number in 1..start.len() {
+            if self.new.slow_part(members[number - 1]).is_some() {
+                slow.push(number - 1);
+            }
+            start[number] = self.start(members, number, &was, &start[..number], &slow);
+        }
+        let stalls = |start: &[u32]| -> Vec<u32> {
+            let pairs = start.windows(2);
+            pairs.map(|pair| pair[1] - pair[0]).collect()
+        };
+        let (before, stalls) = (stalls(&was), stalls(&start));
+        for (number, (&at, &stall)) in members.iter().zip(&stalls).enumerate() {
+            if stall != before[number] {
+                set_stall(&mut code[at], stall.min(pausing.most));
+            }
+            if stall > pausing.most {
+                let place = match leading == Some(number) {
+                    true => at,
+                    false => {
+                        self.end_of_time(at, members.get(number + 1).map_or(end, |&next| next))
+                    }
+                };
+                pauses.push((place, pausing.filling(stall - pausing.most)));
+            }
+        }
+        let timed = members
+            .iter()
+            .zip(&stalls)
+            .map(|(&at, &stall)| warps::Timed {
+                old: &self.old.code[at],
+                is_open: slow_part(&self.old.code[at], self.new.chip).is_some(),
+                is_paused: pausing.lets_others && stall > pausing.most,
+            });
+        let timed: Vec<warps::Timed<'_>> = timed.collect();
+        if stalls == before && !timed.iter().any(|timed| timed.is_open) {
+            return;
+        }
+        let mut own: Vec<[u8; INSTRUCTION]> = members.iter().map(|&at| code[at]).collect();
+        warps::mark(&mut own, &timed, pausing.lets_others);
+        for (&at, instruction) in members.iter().zip(own) {
+            code[at] = instruction;
+        }
+    }
+
+    /// In which cycle of a block its members started, and in which it ended; `leading` is the last one if what passes
+    /// the time behind it stands before it.
+    fn starts(
+        &self,
+        members: &[usize],
+        block: RangeInclusive<usize>,
+        leading: Option<usize>,
+    ) -> Vec<u32> {
+        let (first, end) = (*block.start(), *block.end());
+        let was: Vec<u32> = block
             .scan(0, |next, at| {
                 let start = *next;
                 *next += match self.old.code.get(at) {
@@ -137,61 +193,18 @@ impl<'c, A: Fn(usize, usize) -> bool> Retiming<'c, A> {
                 Some(start)
             })
             .collect();
-        let leading = self.leading_late(members, pausing);
-        let was: Vec<u32> = members
-            .iter()
-            .chain([&end])
-            .enumerate()
-            .map(|(number, at)| match leading {
-                // What passes the time behind it stands before it.
-                Some(last) if number == last => was[members[number - 1] + 1 - first],
-                _ => was[at - first],
-            })
-            .collect();
-        let mut start = vec![0; was.len()];
-        let mut slow = Vec::new();
-        for number in 1..start.len() {
-            if self.new.slow_part(members[number - 1]).is_some() {
-                slow.push(number - 1);
-            }
-            start[number] = self.start(members, number, &was, &start[..number], &slow);
-        }
-        let mut is_same = true;
-        for (number, &at) in members.iter().enumerate() {
-            let (stall, before) = (
-                start[number + 1] - start[number],
-                was[number + 1] - was[number],
-            );
-            if stall != before {
-                is_same = false;
-                set_stall(&mut code[at], stall.min(pausing.most));
-            }
-            if stall > pausing.most && leading == Some(number) {
-                pauses.push((at, pausing.filling(stall - pausing.most)));
-            } else if stall > pausing.most {
-                let next = members.get(number + 1).map_or(end, |&next| next);
-                let idle = self.old.code[at + 1..next].iter().rev();
-                let idle = idle.take_while(|i| is_idle_load(i)).count();
-                pauses.push((next - idle, pausing.filling(stall - pausing.most)));
-            }
-        }
-        let timed = members
-            .iter()
-            .enumerate()
-            .map(|(number, &at)| warps::Timed {
-                old: &self.old.code[at],
-                is_open: slow_part(&self.old.code[at], self.new.chip).is_some(),
-                is_paused: pausing.lets_others && start[number + 1] - start[number] > pausing.most,
-            });
-        let timed: Vec<warps::Timed<'_>> = timed.collect();
-        if is_same && !timed.iter().any(|timed| timed.is_open) {
-            return;
-        }
-        let mut own: Vec<[u8; INSTRUCTION]> = members.iter().map(|&at| code[at]).collect();
-        warps::mark(&mut own, &timed, pausing.lets_others);
-        for (&at, instruction) in members.iter().zip(own) {
-            code[at] = instruction;
-        }
+        let places = members.iter().chain([&end]).enumerate();
+        let starts = places.map(|(number, at)| match leading {
+            Some(last) if number == last => was[members[number - 1] + 1 - first],
+            _ => was[at - first],
+        });
+        starts.collect()
+    }
+
+    /// Where time passes for an instruction before the next one: idle loads belong to that.
+    fn end_of_time(&self, at: usize, next: usize) -> usize {
+        let idle = self.old.code[at + 1..next].iter().rev();
+        next - idle.take_while(|i| is_idle_load(i)).count()
     }
 
     /// The number of the last member of a block, if it leads elsewhere and what passes the time that it cannot

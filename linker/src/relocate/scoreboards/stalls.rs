@@ -7,30 +7,25 @@
 //! All reasons that are known are those of [`timing`](super::timing); where the
 //! compiler kept less distance, it had its reasons (case `older_stalls`).
 
+mod change;
+
 use std::cell::LazyCell;
-use std::ops::{Range, RangeInclusive};
+use std::ops::RangeInclusive;
 
 use crate::merge::TableBranch;
 
-use super::apart::{
-    BEHIND_BARRIER, LEADING, ends_threads, leads_elsewhere, meets, spacing, to_end, uses_slow_part,
-};
+use super::Compiled;
 use super::instruction::{
-    Chip, Control, DOUBLE_MATRICES, ERROR_BARRIER, INSTRUCTION, MEMORY_BARRIER, NOP, RETURN,
-    WARPSYNC, cycles, is_exclusive, is_idle_load, operation,
+    Chip, Control, DOUBLE_MATRICES, INSTRUCTION, NOP, cycles, is_exclusive, operation,
 };
 use super::stages::Stages;
-use super::timing::{LONGEST_SLOW, forwarding, slow_part};
+use super::timing::slow_part;
 use super::understood::Understood;
 use super::warps::{self, Timed};
-use super::{Compiled, bit};
+use change::Change;
 
 /// Cycles until others find a scoreboard taken.
 pub(super) const TAKING: u8 = 2;
-/// CS2R, and RPCMOV where that saves a register for it.
-const READS_ENVIRONMENT: [u16; 2] = [0x005, 0x152];
-/// Cycles from where threads of a warp meet to a `RET`.
-const MEETING_TO_RETURN: u32 = 8;
 /// No distance that is known is longer.
 pub(super) const LONGEST_DISTANCE: u32 = 16;
 
@@ -56,179 +51,28 @@ pub(super) fn closed_up_as(
     origin: impl Fn(usize) -> Option<usize>,
     understood: &Understood,
 ) -> Vec<u8> {
-    let (flow, units, chip) = (&understood.flow, &understood.units, understood.chip);
+    let (flow, chip) = (&understood.flow, understood.chip);
     // Few functions have blocks in which other time passes.
     let stages = LazyCell::new(|| Stages::of(compiled.setting.capsule));
     let is_pipelined = |block: RangeInclusive<usize>| stages.are_in(block);
     let (old, _) = compiled.code.as_chunks::<INSTRUCTION>();
-    let (new, _) = code.as_chunks::<INSTRUCTION>();
-    let origins: Vec<Option<usize>> = (0..new.len()).map(origin).collect();
-    // What is new behind barriers of memory waits for all, and comes as soon as it can. There idle loads are a part of the
-    // barrier behind them, and take no time.
-    let is_wait = |at: usize| {
-        origins[at].is_none() && [at - 1, at].map(|at| operation(&new[at])) == [MEMORY_BARRIER, NOP]
-    };
-    let waits: Vec<bool> = (0..new.len()).map(|at| at > 0 && is_wait(at)).collect();
-    let any_waits = waits.contains(&true);
-    let idle = idle_loads(new, any_waits);
-    let old = Old::new(old, any_waits);
-    let accesses = &understood.uses.accesses;
-    let apart = |first: usize, second: usize| {
-        let [first, second] = [first, second].map(|at| (&new[at], units[at]));
-        spacing(first, second, chip)
-    };
-    let distance = |first: usize, second: usize| {
-        if [first, second].map(|at| operation(&new[at])) == [WARPSYNC, RETURN] {
-            return MEETING_TO_RETURN;
-        }
-        let (from, to) = (units[first], units[second]);
-        let used = match (&accesses[first], &accesses[second]) {
-            (Some(maker), Some(user)) => forwarding((from, maker), (to, user), chip),
-            _ => None,
-        };
-        apart(first, second).max(used.unwrap_or(0))
-    };
-    // In which cycle a block ends.
-    let end = |block: Range<usize>, start: &[u32]| {
-        let last = block.end - 1;
-        let planned = planned(&new[last]);
-        let Some(end) = origins[last].filter(|_| !meets(&new[last]) && !ends_threads(&new[last]))
-        else {
-            return start[last] + planned;
-        };
-        let least = if leads_elsewhere(&new[last]) {
-            LEADING
-        } else {
-            1
-        };
-        let mut earliest = start[last] + least.min(planned);
-        let mut is_bound = false;
-        for earlier in block.rev() {
-            if start[last] - start[earlier] >= LONGEST_DISTANCE {
-                break;
-            }
-            let Some(first) = origins[earlier] else {
-                continue;
-            };
-            let was = old.distance(first, end) + self::planned(&old.code[end]);
-            let is_awaited = bit(Control::of(&new[earlier]).write()) != 0;
-            let accesses = accesses[earlier].as_ref().filter(|_| !is_awaited);
-            let least = to_end(&new[earlier], units[earlier], accesses, chip);
-            earliest = earliest.max(start[earlier] + least.min(was));
-            is_bound |= least >= was;
-        }
-        match is_bound {
-            true => earliest,
-            false => earliest.max(start[last] + planned),
-        }
-    };
-    // In which cycle of its block each instruction starts.
-    let mut start = vec![0; new.len()];
-    // The stalls that are others than before.
-    let mut changed = Vec::new();
-    let mut block = 0;
-    // Whether the instructions of the block so far stand as they stood.
-    let mut is_as_before = true;
-    for at in 1..new.len() {
-        let before = at - 1;
-        if flow.ends_block(before) {
-            if !is_as_before {
-                let stall = end(block..at, &start) - start[before];
-                if stall != planned(&new[before]) {
-                    changed.push((before, stall));
-                }
-            }
-            block = at;
-            is_as_before = true;
-            continue;
-        }
-        // What reports errors is new, and takes what it takes.
-        let reports = |at: usize| operation(&new[at]) == ERROR_BARRIER;
-        if origins[before].is_none() && (reports(before) || reports(at)) {
-            start[at] = start[before] + cycles(&new[before]);
-            is_as_before = false;
-            continue;
-        }
-        let is_awaited = Control::of(&new[before]).is_awaited_by(Control::of(&new[at]));
-        let least = if is_awaited { u32::from(TAKING) } else { 1 };
-        // What reads registers of the environment is new, too, and comes as soon as it can.
-        let is_new = origins[at].is_none() && READS_ENVIRONMENT.contains(&operation(&new[at]));
-        let stall = match (origins[before], origins[at]) {
-            (Some(first), Some(second)) if old.waits_at_once(first, second) => least,
-            (Some(_), None) if is_new && operation(&new[before]) != WARPSYNC => least,
-            (Some(_), None) if waits[at] => planned(&new[before]).min(BEHIND_BARRIER),
-            _ => planned(&new[before]),
-        };
-        is_as_before &= match (origins[before], origins[at]) {
-            (Some(first), Some(second)) => {
-                second == first + 1 && planned(&new[before]) == planned(&old.code[first])
-            }
-            _ => false,
-        };
-        // None of those before it is nearer than it was, and nothing lets it start sooner.
-        if is_as_before && stall == planned(&new[before]) && stall >= least {
-            start[at] = start[before] + stall;
-            continue;
-        }
-        let mut earliest = start[before] + least;
-        let mut is_bound = false;
-        // From further back only what is slow keeps others, on the part that it works on.
-        let reach = match uses_slow_part(&new[at], units[at], chip) {
-            true => LONGEST_SLOW,
-            false => LONGEST_DISTANCE,
-        };
-        for earlier in (block..at).rev() {
-            let passed = start[before] - start[earlier];
-            if passed >= reach {
-                break;
-            }
-            if passed >= LONGEST_DISTANCE && slow_part(&new[earlier], chip).is_none() {
-                continue;
-            }
-            let was = match (origins[earlier], origins[at]) {
-                (Some(first), Some(second)) => Some(old.distance(first, second)),
-                (Some(_), None) if is_new => None,
-                _ => continue,
-            };
-            // What takes a scoreboard is waited for by that.
-            let control = Control::of(&new[earlier]);
-            let is_awaited = match was {
-                Some(_) => bit(control.write()) != 0,
-                None => control.takes() != 0,
-            };
-            let least = match is_awaited {
-                true => apart(earlier, at),
-                false => distance(earlier, at),
-            };
-            let least_of_both = least.min(was.unwrap_or(least));
-            earliest = earliest.max(start[earlier] + least_of_both + idle[at] - idle[earlier]);
-            is_bound |= was == Some(least);
-        }
-        start[at] = match is_bound {
-            true => earliest,
-            false => earliest.max(start[before] + stall),
-        };
-        let stall = start[at] - start[before];
-        if stall != planned(&new[before]) {
-            changed.push((before, stall));
-            is_as_before = false;
-        }
-    }
     let (new, _) = code.as_chunks_mut::<INSTRUCTION>();
+    let origins: Vec<Option<usize>> = (0..new.len()).map(origin).collect();
+    let changed = Change::new(old, new, &origins, understood).stalls();
     for (at, stall) in changed {
         set_stall(&mut new[at], stall);
     }
     let mut first = 0;
     // What threads do one after another is no block of its own here.
-    let is_exclusive = |at: usize| at > 0 && is_exclusive(&new[at - 1]);
-    let ends = (0..new.len()).filter(|&at| flow.ends_block(at) && !is_exclusive(at));
-    let ends: Vec<usize> = ends.collect();
-    for last in ends {
-        let origins = &origins[first..=last];
+    for last in 0..new.len() {
+        if !flow.ends_block(last) || last > 0 && is_exclusive(&new[last - 1]) {
+            continue;
+        }
+        let block = first..=last;
         mark(
-            &mut new[first..=last],
-            origins,
-            old.code,
+            &mut new[block.clone()],
+            &origins[block],
+            old,
             is_pipelined,
             chip,
         );
@@ -280,57 +124,6 @@ fn is_open(instruction: &[u8; INSTRUCTION], chip: Chip) -> bool {
 /// Cycles that an instruction had to the next one. In a schedule it has one at least.
 pub(super) fn planned(instruction: &[u8]) -> u32 {
     cycles(instruction).max(1)
-}
-
-/// The code as it was.
-struct Old<'c> {
-    code: &'c [[u8; INSTRUCTION]],
-    /// In which cycle each instruction starts, counted from the start of the code.
-    start: Vec<u32>,
-    /// How many idle loads come before each instruction.
-    idle: Vec<u32>,
-}
-
-impl<'c> Old<'c> {
-    fn new(code: &'c [[u8; INSTRUCTION]], counts_idle: bool) -> Self {
-        let mut next = 0_u32;
-        let start = code.iter().map(|instruction| {
-            let start = next;
-            next += planned(instruction);
-            start
-        });
-        let start = start.collect();
-        let idle = idle_loads(code, counts_idle);
-        Self { code, start, idle }
-    }
-
-    /// Cycles from one instruction to a later one, but for idle loads that take no time.
-    fn distance(&self, first: usize, second: usize) -> u32 {
-        let idle = self.idle[second].saturating_sub(self.idle[first]);
-        let passed = self.start[second].saturating_sub(self.start[first]);
-        passed.saturating_sub(idle)
-    }
-
-    /// Whether an instruction takes a scoreboard only for the next one to wait for it,
-    /// and as long as that needs.
-    fn waits_at_once(&self, first: usize, second: usize) -> bool {
-        let (first, second) = (
-            Control::of(&self.code[first]),
-            Control::of(&self.code[second]),
-        );
-        first.stall() == TAKING && first.is_awaited_by(second)
-    }
-}
-
-/// How many idle loads come before each instruction, if they are to be counted.
-fn idle_loads(code: &[[u8; INSTRUCTION]], are_counted: bool) -> Vec<u32> {
-    let mut passed = 0;
-    let count = code.iter().map(|instruction| {
-        let before = passed;
-        passed += u32::from(are_counted && is_idle_load(instruction));
-        before
-    });
-    count.collect()
 }
 
 /// Gives an instruction its stall, with the mark that goes with it.

@@ -259,17 +259,35 @@ pub(super) fn forwarding(
     });
     let read = first
         .is_read_by(second)
-        .then(|| match (first.makes_lower_half_for(second), to) {
-            // It is there two cycles before the upper one.
-            (true, Unit::Integer | Unit::WholeInteger | Unit::ToWarp) => 3,
-            _ if second.adds_upper_half_of(first) => result(from, to, chip) - 2,
-            _ if second.multiplies_upper_half_of(first) => UPPER_HALF_AS_FACTOR,
-            _ if first.copies_two_registers() && to != Unit::Memory => {
-                WIDE_COPY.max(result(from, to, chip))
-            }
-            _ => result(from, to, chip),
-        });
-    let written = first.is_written_again_by(second).then(|| match to {
+        .then(|| until_read(maker, user, chip));
+    let written = first
+        .is_written_again_by(second)
+        .then(|| until_written_again(maker, user, chip));
+    let overwritten = until_overwritten(maker, user, chip);
+    // A warp and its threads do not get a register of it one right behind the other.
+    let shared = from == Unit::Warp && !matches!(to, Unit::Warp | Unit::WarpMove);
+    let shared = (shared && first.reads_uniform_with(second)).then_some(2);
+    decided.max(read).max(written).max(overwritten).max(shared)
+}
+
+/// Cycles until an instruction can read what another one makes.
+fn until_read(maker: (Unit, &Accesses), user: (Unit, &Accesses), chip: Chip) -> u32 {
+    let ((from, first), (to, second)) = (maker, user);
+    let result = result(from, to, chip);
+    match (first.makes_lower_half_for(second), to) {
+        // It is there two cycles before the upper one.
+        (true, Unit::Integer | Unit::WholeInteger | Unit::ToWarp) => 3,
+        _ if second.adds_upper_half_of(first) => result - 2,
+        _ if second.multiplies_upper_half_of(first) => UPPER_HALF_AS_FACTOR,
+        _ if first.copies_two_registers() && to != Unit::Memory => WIDE_COPY.max(result),
+        _ => result,
+    }
+}
+
+/// Cycles until an instruction can write what another one writes, too.
+fn until_written_again(maker: (Unit, &Accesses), user: (Unit, &Accesses), chip: Chip) -> u32 {
+    let ((from, first), (to, second)) = (maker, user);
+    match to {
         // Halves decide sooner than others where doubles are fast.
         Unit::HalvesChoice
             if chip == Chip::FastDoubles
@@ -309,24 +327,24 @@ pub(super) fn forwarding(
             Unit::Warp | Unit::WarpMove => result(from, Unit::Memory, chip) + 2,
             _ => result(from, Unit::Memory, chip) + 1,
         },
-    });
-    let overwritten = match (from, to) {
+    }
+}
+
+/// Cycles until an instruction can write what another one reads, if that is not at once.
+fn until_overwritten(maker: (Unit, &Accesses), user: (Unit, &Accesses), chip: Chip) -> Option<u32> {
+    let ((from, first), (to, second)) = (maker, user);
+    let cycles = match (from, to) {
         // These come sooner to their result than others to their operands.
-        (Unit::Warp, Unit::WarpMove) => first.is_overwritten_soon_by(second).then_some(3),
-        (Unit::Warp, Unit::Constant | Unit::WarpMemory) => None,
-        _ if from.is_matrix() && chip == Chip::Graphics => {
-            let is_soon = to.has_fixed_time() && first.is_overwritten_soon_by(second);
-            is_soon.then_some(FACTORS_KEPT)
-        }
-        _ if from.has_fixed_time() && !to.has_fixed_time() && to != Unit::Double => {
-            first.is_overwritten_soon_by(second).then_some(2)
-        }
-        _ => None,
+        (Unit::Warp, Unit::WarpMove) => 3,
+        (Unit::Warp, Unit::Constant | Unit::WarpMemory) => return None,
+        _ if from.is_matrix() && chip == Chip::Graphics => match to.has_fixed_time() {
+            true => FACTORS_KEPT,
+            false => return None,
+        },
+        _ if from.has_fixed_time() && !to.has_fixed_time() && to != Unit::Double => 2,
+        _ => return None,
     };
-    // A warp and its threads do not get a register of it one right behind the other.
-    let shared = from == Unit::Warp && !matches!(to, Unit::Warp | Unit::WarpMove);
-    let shared = (shared && first.reads_uniform_with(second)).then_some(2);
-    decided.max(read).max(written).max(overwritten).max(shared)
+    first.is_overwritten_soon_by(second).then_some(cycles)
 }
 
 /// Cycles until a comparison of halves can write a predicate that others wrote.

@@ -31,8 +31,7 @@ pub(super) struct Timed<'c> {
 pub(super) fn mark(code: &mut [[u8; INSTRUCTION]], timed: &[Timed<'_>], lets_others: bool) {
     // Cycles since another warp could go first.
     let mut passed = 0;
-    // Operands that wait for who reads them: of which instruction, at which place, and whether
-    // they had been kept.
+    // Operands that wait for who reads them.
     let mut waiting: Vec<Waiting> = Vec::new();
     for (at, timed) in timed.iter().enumerate() {
         // Idle loads are a part of the memory barrier behind them.
@@ -43,31 +42,16 @@ pub(super) fn mark(code: &mut [[u8; INSTRUCTION]], timed: &[Timed<'_>], lets_oth
         if starts_turn(&code[..=at]) {
             passed = 0;
         }
+        mark_turn(&mut code[at], timed, stall, passed, lets_others);
         let is_arithmetic = is_arithmetic(&code[at]);
-        // What is not optimized can take no time that is known (case `older_slow`).
-        let is_timed = Control::of(&code[at]).stall() != 0;
-        if is_arithmetic && is_timed {
-            let least = others_first_from(&code[at], timed.is_open);
-            let is_short_end = stall == SHORT && passed >= LONG_TURN && least == OTHERS_FIRST;
-            Control::set_stall(&mut code[at], stall as u8);
-            if lets_others && (stall >= least || is_short_end) {
-                Control::keep_ready(&mut code[at]);
-            }
-        }
         let lets_others = timed.is_paused || !Control::of(&code[at]).stays();
         let could_others = !Control::of(timed.old).stays();
         let instruction = code[at];
         if is_arithmetic {
-            waiting.retain(|kept| match kept.is_read_by(&instruction) {
-                true => {
-                    kept.mark(
-                        code,
-                        !timed.is_open && (kept.was_kept || kept.is_found_anew),
-                    );
-                    false
-                }
-                false => true,
-            });
+            for kept in waiting.extract_if(.., |kept| kept.is_read_by(&instruction)) {
+                let is_kept = !timed.is_open && (kept.was_kept || kept.is_found_anew);
+                kept.mark(code, is_kept);
+            }
         }
         waiting.retain(|kept| {
             kept.was_kept
@@ -79,38 +63,50 @@ pub(super) fn mark(code: &mut [[u8; INSTRUCTION]], timed: &[Timed<'_>], lets_oth
             passed = 0;
         }
         if lets_others {
-            for kept in waiting
-                .drain(..)
-                .filter(|_| !could_others || timed.is_paused)
-            {
+            let is_over = !could_others || timed.is_paused;
+            for kept in waiting.drain(..).filter(|_| is_over) {
                 kept.mark(code, false);
             }
         }
-        waiting
-            .iter_mut()
-            .for_each(|kept| kept.is_found_anew |= could_others);
+        for kept in &mut waiting {
+            kept.is_found_anew |= could_others;
+        }
         let is_kept = is_arithmetic && !timed.is_open && !lets_others;
-        for place in 0..PLACES {
-            let was_kept = instruction[KEPT] >> FIRST_KEPT >> place & 1 == 1;
-            let registers = match was_kept {
-                true => byte_of(&instruction, place).map(|byte| registers(&instruction, byte)),
-                false => read_at(&instruction, place),
-            };
-            let operand = registers.map(|registers| Waiting {
-                keeper: Keeper::of(&instruction),
-                at,
-                place,
-                registers,
-                was_kept,
+        for operand in (0..PLACES).filter_map(|place| Waiting::of(&instruction, at, place)) {
+            let operand = Waiting {
                 is_found_anew: could_others,
-            });
-            let Some(operand) = operand else { continue };
+                ..operand
+            };
             match is_kept {
-                true if was_kept || !operand.is_written_by(&instruction) => waiting.push(operand),
+                true if operand.was_kept || !operand.is_written_by(&instruction) => {
+                    waiting.push(operand);
+                }
                 true => {}
                 false => operand.mark(code, false),
             }
         }
+    }
+}
+
+/// Marks whether others may go first behind an instruction of a block that lets them or not, if that
+/// follows from the cycles it takes and those that passed since they could.
+fn mark_turn(
+    instruction: &mut [u8; INSTRUCTION],
+    timed: &Timed<'_>,
+    stall: u32,
+    passed: u32,
+    lets_others: bool,
+) {
+    // What is not optimized can take no time that is known (case `older_slow`).
+    let is_timed = Control::of(instruction).stall() != 0;
+    if !is_arithmetic(instruction) || !is_timed {
+        return;
+    }
+    let least = others_first_from(instruction, timed.is_open);
+    let is_short_end = stall == SHORT && passed >= LONG_TURN && least == OTHERS_FIRST;
+    Control::set_stall(instruction, stall as u8);
+    if lets_others && (stall >= least || is_short_end) {
+        Control::keep_ready(instruction);
     }
 }
 
@@ -187,6 +183,7 @@ impl Keeper {
 /// An operand that an instruction behind may read once more.
 struct Waiting {
     keeper: Keeper,
+    /// The instruction of the block that reads it first.
     at: usize,
     place: usize,
     registers: Operand,
@@ -196,6 +193,23 @@ struct Waiting {
 }
 
 impl Waiting {
+    /// The operand at a place of an instruction, if there is one.
+    fn of(instruction: &[u8; INSTRUCTION], at: usize, place: usize) -> Option<Self> {
+        let was_kept = instruction[KEPT] >> FIRST_KEPT >> place & 1 == 1;
+        let registers = match was_kept {
+            true => registers(instruction, byte_of(instruction, place)?),
+            false => read_at(instruction, place)?,
+        };
+        Some(Self {
+            keeper: Keeper::of(instruction),
+            at,
+            place,
+            registers,
+            was_kept,
+            is_found_anew: false,
+        })
+    }
+
     /// Also as a part of several.
     fn is_read_by(&self, instruction: &[u8; INSTRUCTION]) -> bool {
         let is_it = |other: Operand| other.has(self.registers.first);

@@ -33,6 +33,9 @@ impl Spent {
     }
 }
 
+/// The instruction that needs what holds each scoreboard first.
+type Due = [Option<usize>; BOARDS as usize];
+
 /// Who holds each scoreboard at some place of a block.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct Holders<'h> {
@@ -74,41 +77,20 @@ impl<'h> Holders<'h> {
         };
         let boards = |denied: u8| (0..BOARDS).filter(move |board| denied >> board & 1 == 0);
         let holders = |board: u8| self.held.events(board);
+        // When those that hold each scoreboard are needed first.
         let first_due = |board: u8| {
             let due = holders(board).filter_map(|holder| schedule.due(holder, at));
             due.min()
         };
-        // When those that hold each scoreboard are needed first.
-        let due: LazyCell<[Option<usize>; BOARDS as usize], _> =
+        let due: LazyCell<Due, _> =
             LazyCell::new(|| std::array::from_fn(|board| first_due(board as u8)));
         let is_free = |board: &u8| self.held.is_free(*board);
         let joined = match need {
             Some(need) => boards(reserved)
-                .find(|&board| {
-                    let is_same = |first: usize| {
-                        first == need
-                            || schedule.is_needed_in_stage(event, need, first, holders(board))
-                    };
-                    due[usize::from(board)].is_some_and(is_same)
-                })
-                .or_else(|| {
-                    let is_left = |board: &u8| {
-                        schedule.is_in_pipeline(at)
-                            && !is_free(board)
-                            && holders(*board).all(|holder| schedule.is_left_over(holder, at))
-                    };
-                    boards(reserved).find(is_left)
-                }),
+                .find(|&board| self.is_needed_alike(event, need, board, &due, schedule))
+                .or_else(|| boards(reserved).find(|&board| self.is_left_over(board, at, schedule))),
             None if is_write && !schedule.is_staged_load(event) => None,
-            None => boards(reserved).find(|&board| {
-                let is_alike = |holder: usize| {
-                    schedule.events[holder].is_write == is_write
-                        && (!is_write || schedule.is_staged_load(holder))
-                        && schedule.due(holder, at).is_none()
-                };
-                let mut of_block = holders(board).filter(|&holder| schedule.is_here(holder, at));
-                of_block.next().is_some() && holders(board).all(is_alike)
-            }),
+            None => boards(reserved).find(|&board| self.is_open_alike(event, board, schedule)),
         };
         joined
             .or_else(|| boards(denied | conflicts).find(is_free))
@@ -129,6 +111,45 @@ impl<'h> Holders<'h> {
                 });
                 Some(best?.board)
             })
+    }
+
+    /// Whether those that hold a scoreboard are needed first where an event is, or in the same stage of a loop.
+    fn is_needed_alike(
+        &self,
+        event: usize,
+        need: usize,
+        board: u8,
+        due: &Due,
+        schedule: &Schedule<'_>,
+    ) -> bool {
+        due[usize::from(board)].is_some_and(|first| {
+            let holders = self.held.events(board);
+            first == need || schedule.is_needed_in_stage(event, need, first, holders)
+        })
+    }
+
+    /// Whether a scoreboard is held in a pipelined loop, and only by what earlier blocks read and this one does not need.
+    fn is_left_over(&self, board: u8, at: usize, schedule: &Schedule<'_>) -> bool {
+        let mut holders = self.held.events(board);
+        schedule.is_in_pipeline(at)
+            && !self.held.is_free(board)
+            && holders.all(|holder| schedule.is_left_over(holder, at))
+    }
+
+    /// Whether a scoreboard is held by what nobody of the block needs, as nobody needs an event, and by some of this block.
+    fn is_open_alike(&self, event: usize, board: u8, schedule: &Schedule<'_>) -> bool {
+        let Event {
+            instruction: at,
+            is_write,
+            ..
+        } = schedule.events[event];
+        let is_alike = |holder: usize| {
+            schedule.events[holder].is_write == is_write
+                && (!is_write || schedule.is_staged_load(holder))
+                && schedule.due(holder, at).is_none()
+        };
+        let mut holders = self.held.events(board);
+        holders.clone().all(is_alike) && holders.any(|holder| schedule.is_here(holder, at))
     }
 
     /// What an event costs that shares a scoreboard, whose holders are needed first somewhere.
