@@ -62,6 +62,7 @@ for argument in "$@"; do
         for_both r
         for_both s
         for_both u
+        for_both v
         ;;
     esac
 done

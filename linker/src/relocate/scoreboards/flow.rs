@@ -325,6 +325,37 @@ mod tests {
     }
 
     #[test]
+    fn threads_meet_in_a_block_of_their_own_behind_what_has_effects() {
+        const MEET: u16 = 0x7948;
+        let starts = |first: u128| {
+            let exit = instruction(EXIT, 0, NO_BOARD, 0);
+            let mut meet = instruction(MEET, 0, NO_BOARD, 0);
+            // WARPSYNC.ALL
+            meet[8..12].copy_from_slice(&0x0380_0000_u32.to_le_bytes());
+            let code = [first.to_le_bytes(), meet, exit];
+            let flow = Flow::new(code.as_flattened(), &[], &[], Chip::FastDoubles).unwrap();
+            flow.ends_block(0)
+        };
+        // SYNCS.ARRIVE, LDGDEPBAR, CCTL.E.PF2, SUST, TLD, UTCBAR and FENCE.VIEW.ASYNC.T.
+        const FETCH: u128 = 0x0001_e600_0080_0100_0000_0000_0800_798f;
+        const FENCE_OF_TENSORS: u128 = 0x000e_a600_0000_0200_0000_0000_0000_73c6;
+        let effects = [
+            0x79a7,
+            0x79af,
+            FETCH,
+            0x7f9d,
+            0x7f66,
+            0x73e9,
+            FENCE_OF_TENSORS,
+        ];
+        assert_eq!(effects.map(starts), [true; 7]);
+        // LDG, MEMBAR, CCTL.IVALL, TXQ, SHFL, STAS and FENCE.VIEW.ASYNC.S.
+        const FORGET: u128 = 0x000f_e200_0200_0000_0000_0000_ff00_798f;
+        let others = [0x7981, 0x7992, FORGET, 0x7b6f, 0x7f89, 0x7dbd, 0x73c6];
+        assert_eq!(others.map(starts), [false; 7]);
+    }
+
+    #[test]
     fn threads_meet_in_a_block_behind_a_barrier_that_came_back() {
         const RESTORE: u16 = 0x7356;
         const MEET: u16 = 0x7941;

@@ -560,6 +560,8 @@ pub(super) fn latency(
         (_, true) if loads_memory(instruction) => 300,
         // LDC, LDS, LDSM, S2R.
         (0x182, true) => 48,
+        // LDTM.
+        (0x1ee, true) => 2,
         (0x184, true) if chip == Chip::Graphics && is_pair_at_thread(instruction) => 41,
         (0x184, true) => 40,
         (0x03b, true) => 40,

@@ -1,5 +1,6 @@
 //! Which instructions follow each other, and where blocks of them start and end.
 
+use super::super::operands::Bits128;
 use crate::merge::TableBranch;
 
 use super::super::instruction::{self, Chip, INSTRUCTION, Next, next};
@@ -86,29 +87,48 @@ pub(super) fn starts(
     }
     split_behind_restored_barriers(instructions, &mut starts);
     split_behind_exclusives(instructions, &mut starts);
-    split_behind_loads(instructions, &mut starts, chip);
+    split_behind_effects(instructions, &mut starts, chip);
     starts
 }
 
-/// WARPSYNC, BREAK and YIELD start a block where an LDGSTS stands before them in their own, on processors for graphics
-/// also where an LDCU does.
-fn split_behind_loads(instructions: &[&[u8]], starts: &mut [bool], chip: Chip) {
-    let splits = |operation: u16| match operation {
-        instruction::SHARED_COPY => true,
-        instruction::UNIFORM_LOAD => chip == Chip::Graphics,
-        _ => false,
-    };
-    let mut has_load = false;
+/// WARPSYNC, BREAK and YIELD start a block where something stands before them in their own that nothing may pass
+/// (case `older_effects`).
+fn split_behind_effects(instructions: &[&[u8]], starts: &mut [bool], chip: Chip) {
+    let mut is_behind = false;
     for (instruction, start) in instructions.iter().zip(starts) {
-        has_load &= !*start;
+        is_behind &= !*start;
         match instruction::operation(instruction) {
-            operation if splits(operation) => has_load = true,
-            instruction::WARPSYNC | instruction::BREAK | instruction::YIELD if has_load => {
+            instruction::WARPSYNC | instruction::BREAK | instruction::YIELD if is_behind => {
                 *start = true;
-                has_load = false;
+                is_behind = false;
             }
-            _ => {}
+            _ => is_behind |= has_effects(instruction, chip),
         }
+    }
+}
+
+/// Whether an instruction does more than to compute, and to read and write memory for its thread.
+fn has_effects(instruction: &[u8], chip: Chip) -> bool {
+    match instruction::operation(instruction) {
+        instruction::UNIFORM_LOAD => chip == Chip::Graphics,
+        // CCTL; CCTL.IVALL is a part of a barrier of memory.
+        0x18f => Bits128::of(instruction).get(87, 4) != 4,
+        // FENCE.VIEW.ASYNC.T, which is about tensor memory.
+        instruction::FENCE => Bits128::of(instruction).get(72, 2) == 2,
+        // CCTLL.
+        0x190 => true,
+        operation if instruction::writes_surface(operation) => true,
+        // Queries of textures are none.
+        0x16f => false,
+        operation if instruction::is_of_texture(operation) => true,
+        instruction::SYNCS | instruction::SYNCS_CONTROL | instruction::SYNCS_EXCHANGE => true,
+        // LDGDEPBAR, ARRIVES.
+        instruction::SHARED_COPY | 0x1af | 0x1b0 => true,
+        // UTMALDG to UBLKPF, UMEMSETS.
+        0x1b4..=0x1bc | 0x1cb => true,
+        // UTCSHIFT, UTCCP, UTCBAR, UTCHMMA and the like, STTM, LDTM.
+        0x1e6 | 0x1e7 | 0x1e9 | 0x1ea | 0x1ed | 0x1ee => true,
+        _ => false,
     }
 }
 
