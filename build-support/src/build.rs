@@ -273,6 +273,7 @@ impl Build {
         if !environment::is_linked_later() {
             let linked_name = format!("{name}_device");
             let object = self.linked_object(&inputs, &linked_name, &toolkit, &help)?;
+            places::take(&environment::out_dir()?.join(format!("lib{linked_name}.a")))?;
             cc::Build::new()
                 .cargo_metadata(false)
                 .object(object)
@@ -409,6 +410,7 @@ impl Build {
 
     /// A static library, which the host compiler's archiver makes and cargo links.
     fn archive(&self, name: &str, objects: &[PathBuf]) -> Result<(), Error> {
+        places::take(&environment::out_dir()?.join(format!("lib{name}.a")))?;
         cc::Build::new()
             .cpp(true)
             .objects(objects)

@@ -38,6 +38,12 @@ pub enum Error {
     /// A source that is named twice.
     #[error("the source {} is named twice", .0.display())]
     Twice(PathBuf),
+    /// Two builds of one name, of which the later one would replace what the other has made.
+    #[error(
+        "two builds of this build script make {}: give one of them another name",
+        .0.file_name().unwrap_or_default().display()
+    )]
+    SameResult(PathBuf),
     /// A variable that cargo sets is missing.
     #[error("the variable {0} is not set; this crate works in build scripts only")]
     NoBuildScript(&'static str),

@@ -1,13 +1,27 @@
 //! Where files go that are named after their sources alone, so that two builds of a build script do not take each
 //! other's.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use crate::error::Error;
+
 /// How each file was made that builds of this script have asked for.
 static MADE: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
+
+/// What builds of this script have ended with.
+static ENDED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// Notes that a build ends with this file, whose name the build script has chosen: no other one may.
+pub(crate) fn take(file: &Path) -> Result<(), Error> {
+    let mut ended = ENDED.lock().unwrap_or_else(PoisonError::into_inner);
+    match ended.insert(file.to_owned()) {
+        true => Ok(()),
+        false => Err(Error::SameResult(file.to_owned())),
+    }
+}
 
 /// The folder for files with these names that are made in these ways: `base`, unless an earlier build has made one of them
 /// otherwise there, else the first of the folders `2`, `3` and so on in it of which that is not so.
@@ -33,6 +47,17 @@ pub(crate) fn folder(base: &Path, files: &[(String, String)]) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_build_ends_with_a_file() {
+        let file = Path::new("/out/of/that/test/libsolver.a");
+        assert!(take(file).is_ok());
+        assert!(take(&file.with_file_name("libother.a")).is_ok());
+        assert_eq!(
+            take(file).unwrap_err().to_string(),
+            "two builds of this build script make libsolver.a: give one of them another name"
+        );
+    }
 
     #[test]
     fn builds_that_differ_have_folders_of_their_own() {

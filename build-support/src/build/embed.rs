@@ -12,7 +12,7 @@ use super::{Build, write};
 use crate::compile::{self, Code, Product};
 use crate::device::{self, Input};
 use crate::error::Error;
-use crate::{environment, output, toolchain};
+use crate::{environment, output, places, toolchain};
 
 impl Build {
     /// See [`Build::embed`].
@@ -27,7 +27,9 @@ impl Build {
         let image = linked
             .fatbin(&FatbinOptions::default())
             .map_err(Error::write)?;
-        write(&folder.join(format!("{name}.fatbin")), &image)?;
+        let file = folder.join(format!("{name}.fatbin"));
+        places::take(&file)?;
+        write(&file, &image)?;
         let bindings = Bindings::collect(&linked, "the build script").map_err(Error::write)?;
         let module = bindings.rust(name, image.len());
         write(&folder.join(format!("{name}.rs")), module.as_bytes())
