@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! toolkits/13.0.88            a whole toolkit; it appears by one rename
-//! toolkits/.13.0.88.lock      held by the one install of this version
+//! toolkits/.13.0.88.lock      held by the one install of this version, which removes it
 //! toolkits/.13.0.88.part-xyz  what an install is working on, or has left when it was interrupted
 //! toolkits/.13.0.88.old       what a reinstall is about to remove
 //! ```

@@ -238,18 +238,25 @@ impl<'e> Installer<'e> {
         &self,
         cache: &Cache,
         progress: &mut dyn FnMut(Event<'_>),
-    ) -> Result<File, InstallError> {
+    ) -> Result<Lock, InstallError> {
         let path = cache.lock(&self.version);
-        let lock = File::create(&path).map_err(file_error(&path, "made"))?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                progress(Event::Waiting);
-                lock.lock().map_err(file_error(&path, "locked"))?;
+        loop {
+            let file = File::create(&path).map_err(file_error(&path, "made"))?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => {
+                    progress(Event::Waiting);
+                    file.lock().map_err(file_error(&path, "locked"))?;
+                }
+                Err(TryLockError::Error(source)) => {
+                    return Err(file_error(&path, "locked")(source));
+                }
             }
-            Err(TryLockError::Error(source)) => return Err(file_error(&path, "locked")(source)),
+            // Whoever was waited for has removed the file, and the next one would lock another.
+            if is_at(&file, &path) {
+                return Ok(Lock { _file: file, path });
+            }
         }
-        Ok(lock)
     }
 
     /// Moves the finished toolkit to its place.
@@ -262,6 +269,34 @@ impl<'e> Installer<'e> {
         fs::rename(made, root).map_err(file_error(root, "put in place"))?;
         remove(&old)
     }
+}
+
+/// The right to install a version. Its file goes with it.
+struct Lock {
+    _file: File,
+    path: PathBuf,
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        drop(fs::remove_file(&self.path));
+    }
+}
+
+/// Whether a path leads to this very file.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let id = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+    match (file.metadata(), fs::metadata(path)) {
+        (Ok(held), Ok(there)) => id(held) == id(there),
+        (Err(_), _) | (_, Err(_)) => false,
+    }
+}
+
+#[cfg(not(unix))]
+fn is_at(_file: &File, _path: &Path) -> bool {
+    true
 }
 
 /// An install that has begun.

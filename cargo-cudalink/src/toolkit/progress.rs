@@ -54,7 +54,7 @@ impl Progress {
             Event::Again => self.say("it did not arrive whole; trying again"),
             Event::Unpack => {
                 if let Some(bar) = &self.bar {
-                    bar.set_prefix("unpacking ");
+                    set_template(bar, "{spinner} unpacking {msg} {bytes}");
                 }
             }
             Event::Done(root) => {
@@ -72,13 +72,11 @@ impl Progress {
             return;
         }
         let template = match number {
-            Some(_) => "{spinner} {prefix}{msg} {bytes} {bytes_per_sec}",
+            Some(_) => "{spinner} {msg} {bytes} {bytes_per_sec}",
             None => "{spinner} {msg}",
         };
         let bar = ProgressBar::new_spinner();
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
-        }
+        set_template(&bar, template);
         bar.set_message(text);
         bar.enable_steady_tick(Duration::from_millis(100));
         self.bar = Some(bar);
@@ -97,6 +95,12 @@ impl Progress {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }
+    }
+}
+
+fn set_template(bar: &ProgressBar, template: &str) {
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
     }
 }
 

@@ -233,7 +233,7 @@ impl Machine {
         stderr
     }
 
-    /// What lies beside finished toolkits, apart from locks.
+    /// What lies beside finished toolkits.
     pub(crate) fn leftovers(&self) -> Vec<String> {
         let entries = fs::read_dir(self.toolkits()).into_iter().flatten();
         let names = entries.map(|entry| {
@@ -243,9 +243,14 @@ impl Machine {
                 .into_string()
                 .expect("ASCII")
         });
-        names
-            .filter(|name| name.starts_with('.') && !name.ends_with(".lock"))
-            .collect()
+        names.filter(|name| name.starts_with('.')).collect()
+    }
+
+    /// The folders among them that installs work in.
+    pub(crate) fn unfinished(&self) -> Vec<String> {
+        let mut there = self.leftovers();
+        there.retain(|name| !name.ends_with(".lock"));
+        there
     }
 
     /// The packages that were asked for.

@@ -211,14 +211,14 @@ fn an_interrupted_install_is_repaired() {
     first.kill().expect("it still runs");
     first.wait().expect("it was ours");
     assert_eq!(
-        machine.leftovers().len(),
+        machine.unfinished().len(),
         1,
         "this is what the next install finds"
     );
     assert!(!machine.root().exists());
 
     // Its pip goes on, and makes its folder anew while the next install works.
-    let leftover = machine.toolkits().join(&machine.leftovers()[0]);
+    let leftover = machine.toolkits().join(&machine.unfinished()[0]);
     machine.tell("hang", "nvidia-nvtx");
     fs::remove_file(machine.bin("hangs")).expect("it is there");
     let mut next = machine
