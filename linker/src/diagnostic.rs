@@ -1,5 +1,8 @@
 //! Messages of the linker to its user.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 
 use crate::arch::{Sm, help_with};
@@ -143,7 +146,7 @@ impl Diagnostic {
 
     /// Adds the function or variable that it is about and that its text has as the file does, with its demangled form.
     #[must_use]
-    fn of_mangled(self, symbol: &str) -> Self {
+    pub(crate) fn of_mangled(self, symbol: &str) -> Self {
         self.of_symbol(symbol).with_readable(&[symbol])
     }
 
@@ -438,7 +441,7 @@ impl Diagnostic {
                  please recompile with -Xptxas --disable-optimizer-constants"
             ),
         )
-        .with_readable(&[kernel])
+        .of_mangled(kernel)
     }
 
     /// A kernel was compiled for fewer registers than a function it calls
@@ -452,6 +455,7 @@ impl Diagnostic {
                  '{function}' with regcount of {count}"
             ),
         )
+        .of_symbol(kernel)
         .with_readable(&[kernel, function])
         .with_note(format_args!(
             "help: let the kernel have {count} registers (__launch_bounds__, -maxrregcount), or \
@@ -466,7 +470,7 @@ impl Diagnostic {
             "uncalled-function",
             format!("Function '{name}' has address taken but no calls to it found"),
         )
-        .with_readable(&[name])
+        .of_mangled(name)
     }
 
     /// Nobody defines a name that is used.
@@ -657,33 +661,5 @@ impl<'a> IntoIterator for &'a Diagnostics {
 
     fn into_iter(self) -> Self::IntoIter {
         self.messages.iter()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn many_names_are_counted() {
-        let check = |number: usize, expected: Option<&str>| {
-            let names: Vec<String> = (0..number).map(|n| format!("{n}.o")).collect();
-            assert_eq!(some_of(&names).as_deref(), expected);
-        };
-        check(0, None);
-        check(1, Some("'0.o'"));
-        check(3, Some("'0.o', '1.o', '2.o'"));
-        check(5, Some("'0.o', '1.o', '2.o' and 2 more"));
-    }
-
-    #[test]
-    fn code_and_place_stand_in_the_first_line() {
-        let message = Diagnostic::fatal("missing-ptxas", "there is no ptxas")
-            .with_detail("no toolkit found\n  PATH: no nvcc\nhelp: install one")
-            .with_note("a note");
-        assert_eq!(
-            message.shown_at(" (sm_90)"),
-            "there is no ptxas: no toolkit found (sm_90) [missing-ptxas]\n  PATH: no nvcc\nhelp: install one\n    a note"
-        );
     }
 }

@@ -95,8 +95,8 @@ pub(crate) fn check(
                 let here = &object.name;
                 let text = format!("weak definitions of '{name}' differ in '{other}' and '{here}'");
                 let problem = Diagnostic::new(severity, "odr-violation", text);
-                let problem = problem.with_detail(difference).with_readable(&[name]);
-                diagnostics.push(problem);
+                let problem = problem.with_detail(difference);
+                diagnostics.push(problem.of_mangled(name).of_input(here));
                 break;
             }
         }

@@ -130,11 +130,12 @@ pub(super) fn check(pruned: &Pruned<'_>, behaviour: Behaviour, problems: &mut Pr
             let symbol = pruned.merged.functions[function].symbol;
             let name = pruned.merged.symbols[symbol].name;
             // nvlink takes it from the section's name, which is longer in Mercury objects.
-            let name = match behaviour == Behaviour::Nvlink && pruned.merged.target.has_mercury() {
+            let shown = match behaviour == Behaviour::Nvlink && pruned.merged.target.has_mercury() {
                 true => Cow::Owned(format!("optimizer.{name}")),
                 false => Cow::Borrowed(name),
             };
-            problems.push((Some(id), Diagnostic::too_many_compiler_constants(&name)));
+            let problem = Diagnostic::too_many_compiler_constants(&shown).of_symbol(name);
+            problems.push((Some(id), problem));
         }
     }
 }
