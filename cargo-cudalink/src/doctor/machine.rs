@@ -36,6 +36,12 @@ struct Check {
     state: State,
     /// What is there, or what is wrong.
     found: String,
+    /// The version of what is there, for programs; people read it in `found`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<String>,
+    /// Of the driver, in the same way: the GPUs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    devices: Vec<Device>,
     /// What cannot be done.
     #[serde(skip_serializing_if = "Option::is_none")]
     needed: Option<&'static str>,
@@ -50,9 +56,16 @@ impl Check {
             part,
             state,
             found: found.into(),
+            version: None,
+            devices: Vec::new(),
             needed: None,
             fix: None,
         }
+    }
+
+    fn with_version(self, version: impl ToString) -> Self {
+        let version = Some(version.to_string());
+        Self { version, ..self }
     }
 
     fn needed(self, needed: &'static str) -> Self {
@@ -64,6 +77,14 @@ impl Check {
         let fix = Some(fix.into());
         Self { fix, ..self }
     }
+}
+
+/// A GPU.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+struct Device {
+    name: String,
+    /// Its processor, such as `sm_90`.
+    arch: String,
 }
 
 #[derive(Serialize)]
@@ -108,14 +129,15 @@ fn all() -> Result<Vec<Check>> {
 fn of_toolkit(toolkit: &Toolkit) -> Vec<Check> {
     let place = format!("{} ({})", toolkit.root().display(), toolkit.origin());
     let mut checks = vec![match toolkit.version() {
-        Ok(version) => Check::new("CUDA toolkit", State::Ok, format!("{version} in {place}")),
+        Ok(version) => Check::new("CUDA toolkit", State::Ok, format!("{version} in {place}"))
+            .with_version(version),
         Err(error) => Check::new("CUDA toolkit", State::Broken, format!("{place}: {error}")),
     }];
     for ignored in toolkit.ignored_variables() {
         checks.push(Check::new("CUDA toolkit", State::Missing, ignored));
     }
     checks.push(match toolkit.version_of(Tool::Ptxas) {
-        Ok(version) => Check::new("ptxas", State::Ok, version.to_string()),
+        Ok(version) => Check::new("ptxas", State::Ok, version.to_string()).with_version(version),
         Err(error) => Check::new("ptxas", State::Broken, error.to_string())
             .needed("to compile, and to link PTX"),
     });
@@ -251,17 +273,21 @@ fn of_driver(environment: &Environment) -> Check {
         true => devices(),
         false => Vec::new(),
     };
-    match (version, devices.is_empty()) {
-        (None, true) => Check::new(
-            PART,
-            State::None,
-            "none; programs can be built here, and run where there is a GPU",
-        ),
-        (version, _) => {
-            let version = version.unwrap_or("NVIDIA");
-            let found = [version.to_owned()].into_iter().chain(devices);
-            Check::new(PART, State::Ok, found.collect::<Vec<_>>().join(", "))
-        }
+    if version.is_none() && devices.is_empty() {
+        let found = "none; programs can be built here, and run where there is a GPU";
+        return Check::new(PART, State::None, found);
+    }
+    let shown = devices
+        .iter()
+        .map(|Device { name, arch }| format!("{name} ({arch})"));
+    let found: Vec<String> = [version.unwrap_or("NVIDIA").to_owned()]
+        .into_iter()
+        .chain(shown)
+        .collect();
+    Check {
+        version: version.map(str::to_owned),
+        devices,
+        ..Check::new(PART, State::Ok, found.join(", "))
     }
 }
 
@@ -276,7 +302,7 @@ fn driver_version(text: &str) -> Option<&str> {
 }
 
 /// The GPUs with the processors that they have.
-fn devices() -> Vec<String> {
+fn devices() -> Vec<Device> {
     let mut command = Command::new("nvidia-smi");
     command.args(["--query-gpu=name,compute_cap", "--format=csv,noheader"]);
     let output = command.stdin(Stdio::null()).output();
@@ -284,7 +310,10 @@ fn devices() -> Vec<String> {
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
     let device = |line: &str| {
         let (name, capability) = line.split_once(", ")?;
-        Some(format!("{name} (sm_{})", capability.replace('.', "")))
+        Some(Device {
+            name: name.to_owned(),
+            arch: format!("sm_{}", capability.replace('.', "")),
+        })
     };
     text.iter()
         .flat_map(|text| text.lines())

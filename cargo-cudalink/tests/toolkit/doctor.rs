@@ -1,6 +1,7 @@
 //! What the doctor says of a machine.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use crate::machine::{Machine, text};
@@ -118,4 +119,25 @@ fn what_does_not_work_is_a_failure() {
     assert_eq!(nvcc["state"], "broken");
     assert_eq!(nvcc["found"], reason);
     assert!(nvcc["fix"].is_string() && nvcc["needed"].is_string());
+}
+
+#[test]
+fn programs_read_versions_and_processors() {
+    let machine = Machine::new();
+    machine.install(&[]);
+    let smi = machine.bin("nvidia-smi");
+    fs::write(&smi, "#!/bin/sh\necho 'NVIDIA H200, 9.0'\n").expect("the folder is writable");
+    fs::set_permissions(&smi, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    let (_, said, _) = doctor(&machine, &[], &[]);
+    has(&said, "ok", "driver", "NVIDIA H200 (sm_90)");
+    let (_, said, _) = doctor(&machine, &["--format=json"], &[]);
+    let report: serde_json::Value = serde_json::from_str(&said).expect("it is JSON");
+    let checks = report["machine"].as_array().expect("a list");
+    let of = |part: &str| checks.iter().find(|check| check["part"] == part);
+    for part in ["CUDA toolkit", "ptxas"] {
+        assert_eq!(of(part).expect("it is there")["version"], "13.0.88");
+    }
+    let devices = serde_json::json!([{ "name": "NVIDIA H200", "arch": "sm_90" }]);
+    assert_eq!(of("driver").expect("it is there")["devices"], devices);
+    assert!(of("nvcc").expect("it is there").get("devices").is_none());
 }
