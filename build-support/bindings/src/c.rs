@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use rustnvlink::host;
+
 use super::{Bindings, Kernel, identifier};
 
 /// A header that holds everything.
@@ -26,7 +28,7 @@ pub(super) fn source(bindings: &Bindings, stem: &str, fatbin: &[u8]) -> String {
         text,
         "\n#ifdef {guard}_IMPLEMENTATION\nconst unsigned long long {prefix}_image[] = {{\n"
     );
-    write_words(&mut text, fatbin);
+    host::write_words(&mut text, fatbin);
     text.push_str("};\n#endif\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
     text
 }
@@ -78,15 +80,4 @@ fn write_kernel(text: &mut String, prefix: &str, kernel: &Kernel) {
         );
     }
     text.push('\n');
-}
-
-fn write_words(text: &mut String, bytes: &[u8]) {
-    for line in bytes.chunks(64) {
-        for word in line.chunks(8) {
-            let mut whole = [0; 8];
-            whole[..word.len()].copy_from_slice(word);
-            let _ = write!(text, "{:#x},", u64::from_le_bytes(whole));
-        }
-        text.push('\n');
-    }
 }

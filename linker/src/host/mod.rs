@@ -28,7 +28,7 @@ use crate::container::host::{
 };
 use object::elf::{EM_AARCH64, EM_X86_64};
 
-pub use source::embedded;
+pub use source::{embedded, write_words};
 
 /// The version of wrappers of linked code.
 const WRAPPER_VERSION: u32 = 2;

@@ -71,9 +71,9 @@ pub fn embedded(fatbin: &[u8]) -> String {
     text
 }
 
-/// Writes the elements of an array. They are of eight bytes because one of one byte takes a compiler a hundred times
-/// longer.
-fn write_words(text: &mut String, bytes: &[u8]) {
+/// Writes the elements of a C array that holds the bytes, filled up with zeros. They are of eight bytes, of type
+/// `unsigned long long`, because an array of single bytes takes a compiler a hundred times longer.
+pub fn write_words(text: &mut String, bytes: &[u8]) {
     for line in bytes.chunks(64) {
         for word in line.chunks(8) {
             let mut bytes = [0; 8];
