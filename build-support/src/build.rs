@@ -157,7 +157,8 @@ impl Build {
         self
     }
 
-    /// Makes the static library `lib<name>.a` with the linked device code, and tells cargo to link it.
+    /// Makes the static library `lib<name>.a` with the linked device code, and tells cargo to link it. That file name may
+    /// also be given, as to the `cc` crate.
     pub fn compile(&self, name: &str) {
         or_exit(self.try_compile(name));
     }
@@ -201,6 +202,7 @@ impl Build {
     ///
     /// Fails if there is no toolkit, a source does not compile, or the device code does not link.
     pub fn try_compile(&self, name: &str) -> Result<(), Error> {
+        let name = places::library(name)?;
         let toolkit = toolchain::find()?;
         let compiled = self.objects(name, &toolkit)?;
         let mut objects = paths(&compiled);
@@ -240,6 +242,7 @@ impl Build {
     ///
     /// Fails if there is no toolkit, a source does not compile, or the manifest has no `links`.
     pub fn try_publish_device_objects(&self, name: &str) -> Result<(), Error> {
+        let name = places::library(name)?;
         environment::of_cargo("CARGO_MANIFEST_LINKS")
             .map_err(|_| Error::NoLinks(name.to_owned()))?;
         let toolkit = toolchain::find()?;
@@ -260,6 +263,7 @@ impl Build {
     ///
     /// Fails if there is no toolkit, a source does not compile, or the device code does not link.
     pub fn try_link_device(&self, name: &str) -> Result<(), Error> {
+        let name = places::library(name)?;
         let toolkit = toolchain::find()?;
         let published = environment::published(PUBLISHED);
         let help = who_publishes(&published.names);

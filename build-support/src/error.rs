@@ -38,6 +38,11 @@ pub enum Error {
     /// A source that is named twice.
     #[error("the source {} is named twice", .0.display())]
     Twice(PathBuf),
+    /// A name that cannot be that of a file in `OUT_DIR`.
+    #[error(
+        "'{0}' is no name for what is built: it is that of a file in OUT_DIR, such as \"solver\""
+    )]
+    NoName(String),
     /// Two builds of one name, of which the later one would replace what the other has made.
     #[error(
         "two builds of this build script make {}: give one of them another name",

@@ -1,15 +1,42 @@
-//! Where files go that are named after their sources alone, so that two builds of a build script do not take each
-//! other's.
+//! Where files go: those that are named after their sources alone, so that two builds of a build script do not take each
+//! other's, and those that have a name of the build script's choice.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::Error;
 
 /// How each file was made that builds of this script have asked for.
 static MADE: Mutex<BTreeMap<PathBuf, String>> = Mutex::new(BTreeMap::new());
+
+/// The name of a static library, which may be given as that of its file, as the `cc` crate takes it.
+pub(crate) fn library(name: &str) -> Result<&str, Error> {
+    let whole = name.strip_prefix("lib");
+    let stem = whole.and_then(|name| name.strip_suffix(".a"));
+    let stem = stem.unwrap_or(name);
+    match components(stem) {
+        Some(1) => Ok(stem),
+        Some(_) | None => Err(Error::NoName(name.to_owned())),
+    }
+}
+
+/// The name of files in `OUT_DIR`, or in a folder there.
+pub(crate) fn files(name: &str) -> Result<&str, Error> {
+    match components(name) {
+        Some(_) => Ok(name),
+        None => Err(Error::NoName(name.to_owned())),
+    }
+}
+
+/// Of how many words a name is made that lies where it belongs.
+fn components(name: &str) -> Option<usize> {
+    let mut parts = Path::new(name).components();
+    let inside = parts.all(|part| matches!(part, Component::Normal(_)));
+    let is_file = !name.is_empty() && !name.ends_with('/');
+    (inside && is_file).then(|| Path::new(name).components().count())
+}
 
 /// What builds of this script have ended with.
 static ENDED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
@@ -47,6 +74,24 @@ pub(crate) fn folder(base: &Path, files: &[(String, String)]) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_those_of_files() {
+        let check = |name: &str, as_library: Option<&str>, as_files: Option<&str>| {
+            assert_eq!(library(name).ok(), as_library, "{name}");
+            assert_eq!(files(name).ok(), as_files, "{name}");
+        };
+        check("solver", Some("solver"), Some("solver"));
+        check("libsolver.a", Some("solver"), Some("libsolver.a"));
+        check("libsolver", Some("libsolver"), Some("libsolver"));
+        check("a/b", None, Some("a/b"));
+        for name in ["", "lib.a", "a/", "/a", "../a", "."] {
+            assert!(library(name).is_err(), "{name}");
+        }
+        for name in ["", "a/", "/a", "../a", "."] {
+            assert!(files(name).is_err(), "{name}");
+        }
+    }
 
     #[test]
     fn one_build_ends_with_a_file() {

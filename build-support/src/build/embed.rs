@@ -22,6 +22,7 @@ impl Build {
     /// Fails if a source does not compile, the device code does not link, or neither a toolkit nor what it would make is
     /// there.
     pub fn try_embed(&self, name: &str) -> Result<(), Error> {
+        let name = places::files(name)?;
         let folder = environment::out_dir()?;
         let linked = self.linked_alone(&folder.join(name))?;
         let image = linked
