@@ -5,6 +5,7 @@ mod embed;
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::iter;
 use std::path::{Path, PathBuf};
 
 use cudalink_toolkit::{Tool, Toolkit};
@@ -328,7 +329,7 @@ impl Build {
             .try_get_compiler()?;
         let mut arguments = Vec::new();
         if environment::of_cargo("DEBUG")? != "false" {
-            arguments.extend(["-g", "-lineinfo"].map(OsString::from));
+            arguments.extend(debug_information(&self.arguments).map(OsString::from));
         }
         let level = match environment::of_cargo("OPT_LEVEL")?.as_str() {
             "s" | "z" => "-O2".to_owned(),
@@ -455,6 +456,13 @@ impl Build {
     }
 }
 
+/// What asks nvcc for debug information. Code for debuggers has its lines already, and nvcc warns where both are asked for.
+fn debug_information(others: &[OsString]) -> impl Iterator<Item = &'static str> {
+    let is_for_debuggers = |word: &OsString| word == "-G" || word == "--device-debug";
+    let lines = (!others.iter().any(is_for_debuggers)).then_some("-lineinfo");
+    iter::once("-g").chain(lines)
+}
+
 /// Where `link_device` takes the device code of others from.
 fn who_publishes(names: &[String]) -> String {
     let there = match names {
@@ -484,4 +492,21 @@ fn or_exit<T>(result: Result<T, Error>) -> T {
         output::message("error", &error.to_string());
         std::process::exit(1);
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_for_debuggers_needs_no_lines() {
+        let check = |others: &[&str], expected: &[&str]| {
+            let others: Vec<OsString> = others.iter().map(OsString::from).collect();
+            let asked: Vec<&str> = debug_information(&others).collect();
+            assert_eq!(asked, expected, "{others:?}");
+        };
+        check(&["-O3"], &["-g", "-lineinfo"]);
+        check(&["-O3", "-G"], &["-g"]);
+        check(&["--device-debug"], &["-g"]);
+    }
 }
