@@ -2,11 +2,12 @@
 
 mod arguments;
 
+use std::error::Error as _;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Error, Result, bail, ensure};
 use clap::{Args, Parser};
 use cudalink_toolkit::{Environment, Search, Toolkit};
 use rustnvlink::arch::Sm;
@@ -65,10 +66,21 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         arguments: link::Arguments,
     }
     let words = std::iter::once(OsString::from("link")).chain(translated(parsed)?);
-    let arguments = Link::try_parse_from(words)?.arguments;
+    let arguments = Link::try_parse_from(words)
+        .map_err(without_usage)?
+        .arguments;
     link::run_as_nvcc(arguments, toolkit.as_ref(), |files| {
         processors_of_objects(files, link_time)
     })
+}
+
+/// What is wrong with a value, without advice about options that nobody has typed.
+fn without_usage(error: clap::Error) -> Error {
+    let reason = error.source().map(ToString::to_string);
+    let whole = error.render().to_string();
+    let first = whole.lines().next().unwrap_or_default();
+    let first = first.strip_prefix("error: ").unwrap_or(first);
+    Error::msg(reason.unwrap_or_else(|| first.to_owned()))
 }
 
 /// Refuses an input in the place of the compiler, which would be left out of the link.

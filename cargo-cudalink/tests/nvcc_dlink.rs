@@ -87,6 +87,22 @@ fn a_library_that_is_linked_alone_is_told_of_it() {
     }
 }
 
+/// The command line of `link` that stands behind it is nobody's business.
+#[test]
+fn a_processor_that_does_not_exist_is_told_of_in_one_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let code = "-gencode=arch=compute_90,code=sm_99";
+    let words = ["nvcc-dlink", "nvcc", "-dlink", code, "a.o", "-o", "d.o"];
+    let output = start(&folder, &words);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{said}");
+    assert!(
+        said.starts_with("error: there is no processor 'sm_99'; there are sm_75,"),
+        "{said}"
+    );
+    assert_eq!(said.lines().count(), 1, "{said}");
+}
+
 /// A fatbin without its machine code.
 fn only_ptx(fatbin: &[u8]) -> Vec<u8> {
     const PTX: usize = 1;

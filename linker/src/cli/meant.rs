@@ -104,9 +104,15 @@ pub(super) fn unknown_option(name: &str) -> Diagnostic {
     if bare.starts_with("Wl,") {
         return problem.with_detail("it is for the host linker");
     }
-    match is_of_nvcc || bare.starts_with(OF_COMPILERS) && !name.starts_with("--") {
-        true => problem.with_detail(
+    if is_of_nvcc {
+        return problem.with_detail(
             "it is an option of nvcc; `cargo cudalink nvcc-dlink` takes a command line for nvcc -dlink",
+        );
+    }
+    match bare.starts_with(OF_COMPILERS) && !name.starts_with("--") {
+        true => problem.with_detail(
+            "--help lists all options; those of compilers are for nvcc, whose command line \
+             `cargo cudalink nvcc-dlink` takes",
         ),
         false => problem.with_detail("--help lists all options"),
     }
