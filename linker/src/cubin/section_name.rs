@@ -12,6 +12,10 @@ pub(crate) const RESOLVED_OF: &str = ".nv.resolvedrela";
 pub(crate) const MODULE_SHARED: &str = ".nv_debug.shared";
 /// How debuggers find the callers of functions.
 pub(crate) const FRAMES: &str = ".debug_frame";
+/// What debug information says of the units that were compiled, and where their line tables begin.
+pub(crate) const DEBUG_UNITS: &str = ".debug_info";
+/// What debug information says of where variables are.
+pub(crate) const DEBUG_LOCATIONS: &str = ".debug_loc";
 
 /// Whether a section of this name holds a line table.
 pub(crate) fn is_line_table(name: &str) -> bool {

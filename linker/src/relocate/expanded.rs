@@ -7,7 +7,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::cubin::{Binding, Capsule, StoredInstruction};
+use crate::cubin::{Capsule, StoredInstruction};
 use crate::id::SymbolId;
 use crate::merge::{Function, Merged, Relocation};
 use crate::options::Behaviour;
@@ -204,8 +204,8 @@ impl Places {
     }
 }
 
-/// What debug information says of places in weak functions is made anew of the code in use: the compiler
-/// meant the definition of its file (case `weak_debug_other_code`).
+/// What debug information says of places in functions is made anew of the code in use: the compiler meant the definition of
+/// its file, which another one may have replaced (cases `weak_debug_other_code` and `debug_places`).
 pub(super) struct CodeInUse<'m, 'd> {
     merged: &'m Merged<'d>,
     behaviour: Behaviour,
@@ -227,8 +227,7 @@ impl<'m, 'd> CodeInUse<'m, 'd> {
         let Ok(mercury) = u64::try_from(twin.addend) else {
             return;
         };
-        let symbol = &self.merged.symbols[relocation.symbol];
-        if mercury == 0 || symbol.binding != Binding::WEAK || twin.symbol != relocation.symbol {
+        if mercury == 0 || twin.symbol != relocation.symbol {
             return;
         }
         let places = self.known.entry(relocation.symbol);

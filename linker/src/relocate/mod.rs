@@ -297,10 +297,13 @@ impl<'d> Patcher<'_, 'd> {
             frames.as_ref(),
             shared_bytes,
         )?;
+        let follows_units = resolve::follows_units(section.name, behaviour);
         for (index, relocation) in twin.relocations.iter().enumerate().rev() {
             let mut relocation = *relocation;
             corrections.correct(index, &mut relocation);
-            units.follow(laid_out.merged(), &mut relocation);
+            if follows_units {
+                units.follow(laid_out.merged(), &mut relocation);
+            }
             let at = Some(relocation.offset);
             apply(&resolver, &mut patched, &relocation, at)?;
         }

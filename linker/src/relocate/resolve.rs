@@ -35,6 +35,8 @@ pub(super) struct Resolver<'a, 'd> {
     kind: SectionKind,
     function: Option<FunctionId>,
     is_debug: bool,
+    /// Whether what names units of line tables follows them when the native table is made.
+    follows_units: bool,
     world: World,
     behaviour: Behaviour,
 }
@@ -51,6 +53,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
             kind: section.kind,
             function: section.function,
             is_debug: section.kind == SectionKind::Debug,
+            follows_units: follows_units(section.name, behaviour),
             world,
             behaviour,
         }
@@ -326,6 +329,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
             SectionKind::Debug
                 if is_native
                     && !self.is_executable()
+                    && self.follows_units
                     && section_name::is_line_table(merged.sections[section].name) =>
             {
                 None
@@ -355,6 +359,12 @@ impl<'a, 'd> Resolver<'a, 'd> {
         };
         Some(Target::in_bank(0, value?))
     }
+}
+
+/// Whether the native twin of a section names units of line tables where they are in the native table. nvlink knows those of
+/// `.debug_info` alone, and leaves others where they were in the Mercury table (case `debug_line_places`).
+pub(super) fn follows_units(section: &str, behaviour: Behaviour) -> bool {
+    behaviour != Behaviour::Nvlink || section == section_name::DEBUG_UNITS
 }
 
 /// Whether code that is not optimized has a register for the place of a handle among all, and adds where these start when

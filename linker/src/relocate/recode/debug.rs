@@ -11,8 +11,10 @@ use crate::id::{FunctionId, SymbolId};
 use crate::merge::{NativeContent, SectionKind};
 use crate::read::{OPTIMIZER_BANK, USER_BANK, native_bank};
 
+use super::super::corrections::is_translated;
 use super::super::frames::Frames;
 use super::super::lines;
+use super::super::resolve::follows_units;
 use super::{Moves, Relocated, debug_registers, place_inside};
 
 /// Lets the tables of branches follow the code of functions that moved.
@@ -113,7 +115,9 @@ pub(super) fn follow(relocated: &mut Relocated<'_>, moves: &FxHashMap<FunctionId
             continue;
         };
         let moves_of = |symbol: SymbolId| moves.get(&merged.symbols[symbol].function?);
-        for relocation in native.kept.iter_mut().filter(|r| r.addend > 0) {
+        let follows = is_translated(section, relocated.behaviour);
+        let kept = native.kept.iter_mut().filter(|_| follows);
+        for relocation in kept.filter(|r| r.addend > 0) {
             if let Some(moves) = moves_of(relocation.symbol) {
                 relocation.addend = moves.entry(relocation.addend as u64) as i64;
             }
@@ -164,7 +168,7 @@ fn follow_units(relocated: &mut Relocated<'_>, units: &lines::Units) {
         let (Some(twin), Some(native)) = (&section.native, &mut relocated.native[id]) else {
             continue;
         };
-        if section.name != ".debug_info" {
+        if !follows_units(section.name, relocated.behaviour) {
             continue;
         }
         for relocation in &twin.relocations {
