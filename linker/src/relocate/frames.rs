@@ -113,23 +113,36 @@ impl Frames {
             return Ok(FxHashMap::default());
         }
         let mercury = Self::parse(mercury)?;
-        if mercury.entries.len() != self.entries.len() {
-            return Ok(FxHashMap::default());
-        }
+        // An earlier link has cut entries out of the native table, so that the numbers of entries tell nothing. What a common
+        // entry serves comes behind it.
+        let pairs = section.relocations.iter().zip(&native.relocations);
+        let numbers = pairs.filter(|(_, native)| !is_start(native.offset));
+        let numbers = numbers.filter_map(|(twin, native)| {
+            Some((mercury.number(twin.offset)?, self.number(native.offset)?))
+        });
+        let numbers: FxHashMap<usize, usize> = numbers.collect();
         let place = |index: usize| {
             let offset = section.relocations[index].offset;
-            let before = |entry: &Entry| entry.end as u64 <= offset;
-            let number = mercury.entries.partition_point(before);
-            let inside = offset.checked_sub(mercury.entries.get(number)?.start as u64)?;
-            Some((index, self.entries[number].start as u64 + inside))
+            let number = mercury.number(offset)?;
+            let served = numbers.get(&(number + 1))?;
+            let common = self.entries.get(served.checked_sub(1)?)?;
+            let inside = offset - mercury.entries[number].start as u64;
+            Some((index, common.start as u64 + inside))
         };
         Ok(lost.into_iter().filter_map(place).collect())
     }
 
     /// Whether an offset of the section is one in a common entry.
     pub(super) fn is_in_common(&self, offset: u64) -> bool {
+        self.number(offset)
+            .is_some_and(|n| self.entries[n].is_common)
+    }
+
+    /// The number of the entry around an offset of the section.
+    fn number(&self, offset: u64) -> Option<usize> {
         let before = self.entries.partition_point(|e| e.end as u64 <= offset);
-        self.entries.get(before).is_some_and(|e| e.is_common)
+        let entry = self.entries.get(before)?;
+        (entry.start as u64 <= offset).then_some(before)
     }
 
     /// Adapts the descriptions of functions to code that has moved.
