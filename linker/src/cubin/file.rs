@@ -77,6 +77,16 @@ impl<'d> File<'d> {
         if !data.starts_with(b"\x7fELF") {
             return Err(ParseError::new(Problem::NotElf).at(0));
         }
+        let machine = check_header(data)?.e_machine(Le).0;
+        if machine != EM_CUDA {
+            let what = format!("machine {machine} instead of {EM_CUDA}");
+            return Err(ParseError::new(Problem::WrongElf(what)).at(18));
+        }
+        Self::parse_unmarked(data)
+    }
+
+    /// As [`Self::parse`], whatever the file begins with and whichever machine it is for.
+    pub(crate) fn parse_unmarked(data: &'d [u8]) -> Result<Self, ParseError> {
         let header = check_header(data)?;
         check_section_table(header, data)?;
         check_entry_size(header)?;
@@ -351,13 +361,6 @@ fn check_header(data: &[u8]) -> Result<&FileHeader64<Le>, ParseError> {
     }
     let (header, _) =
         object::pod::from_bytes::<FileHeader64<Le>>(data).map_err(|()| truncated())?;
-    if header.e_machine(Le).0 != EM_CUDA {
-        return Err(wrong(format!(
-            "machine {} instead of {EM_CUDA}",
-            header.e_machine(Le).0
-        ))
-        .at(18));
-    }
     Ok(header)
 }
 

@@ -1,6 +1,8 @@
 //! Whether a device object can be part of a link, with nvlink's words where
 //! it cannot.
 
+use std::ops::Range;
+
 use crate::arch::{Abi, FileFlags, OldFileFlags, Sm, Suffix, Toolkit};
 use crate::container::foreign::first_line;
 use crate::cubin::{
@@ -93,7 +95,7 @@ pub(super) fn check<'d>(
     if processor.is_virtual && file.header.processor().has_mercury() {
         return Err(virtual_name());
     }
-    if is_file {
+    if is_file || behaviour == Behaviour::Nvlink {
         check_arch(name, &file, processor, warnings)?;
     }
     let toolkit = check_toolkit(name, &file, behaviour)?;
@@ -116,26 +118,46 @@ pub(super) fn check<'d>(
     }
 }
 
-/// Reads a device object. `None` for one that nvlink takes for nothing: up to sm_90, it does so with a file that is cut off,
-/// and reads on in one with other damage (case `damaged_tables`).
+/// Where an ELF file says what type it has.
+const KIND_FIELD: Range<usize> = 16..18;
+/// Where it says how wide its numbers are.
+const CLASS_FIELD: usize = 4;
+/// The class of 64-bit files.
+const WIDE: u8 = 2;
+
+/// Reads a device object. Of an entry of a fatbin, nvlink looks at neither magic number nor machine (case
+/// `fatbin_payloads`). `None` for one that nvlink takes for nothing: up to sm_90, it does so with a file that is cut off, and
+/// reads on in one with other damage (case `damaged_tables`).
 fn parse<'d>(
     candidate: Candidate<'_, 'd>,
     target: Sm,
     behaviour: Behaviour,
 ) -> Result<Option<File<'d>>, Diagnostic> {
-    let Candidate { name, data, .. } = candidate;
-    if !data.starts_with(b"\x7fELF") {
+    let Candidate {
+        name,
+        data,
+        is_file,
+    } = candidate;
+    let is_marked = is_file || behaviour == Behaviour::Own;
+    if !is_marked && data.get(KIND_FIELD) == Some(&ObjectKind::EXECUTABLE.0.to_le_bytes()) {
+        return Ok(None);
+    }
+    if !is_marked && data.get(CLASS_FIELD) != Some(&WIDE) {
+        let text = format!("Input file '{name}' size does not match target '-m64'");
+        return Err(Diagnostic::fatal("not-a-cubin", text));
+    }
+    if is_marked && !data.starts_with(b"\x7fELF") {
         let problem = Diagnostic::fatal("not-a-cubin", "cubin not an elf?").of_input(name);
         return Err(problem.with_detail(match first_line(data) {
             Some(line) => format!("'{name}' is a text that begins with '{line}'"),
             None => format!("in '{name}'"),
         }));
     }
-    if data.get(18..20) != Some(&EM_CUDA.to_le_bytes()) {
+    if is_marked && data.get(18..20) != Some(&EM_CUDA.to_le_bytes()) {
         let text = "cubin not a device elf?";
         return Err(fatal("not-a-cubin", name, text));
     }
-    File::parse(data)
+    File::parse_unmarked(data)
         .map(Some)
         .or_else(|error| match behaviour {
             Behaviour::Nvlink if !target.has_mercury() && is_cut_off(&error.problem) => Ok(None),

@@ -1,0 +1,1 @@
+__device__ int step(int x) { return x + 3; }
