@@ -81,7 +81,7 @@ pub(super) fn check<'d>(
     behaviour: Behaviour,
     warnings: &mut Vec<Diagnostic>,
 ) -> Result<Verdict<'d>, Diagnostic> {
-    let Candidate { name, is_file, .. } = candidate;
+    let name = candidate.name;
     let target = processor.sm;
     let Some(file) = parse(candidate, target, behaviour)? else {
         return Ok(Verdict::Skip("it is damaged"));
@@ -95,9 +95,7 @@ pub(super) fn check<'d>(
     if processor.is_virtual && file.header.processor().has_mercury() {
         return Err(virtual_name());
     }
-    if is_file || behaviour == Behaviour::Nvlink {
-        check_arch(name, &file, processor, warnings)?;
-    }
+    check_arch(name, &file, processor, warnings)?;
     let toolkit = check_toolkit(name, &file, behaviour)?;
     warnings.extend(toolkit.and_then(|toolkit| not_compared(name, toolkit)));
     let is_older = toolkit.is_none_or(|toolkit| toolkit < Toolkit::FOLLOWED);

@@ -65,12 +65,21 @@ impl Folder {
 
     /// Writes a fatbin with the code of one input for two processors.
     pub(crate) fn write_fatbin(&self, name: &str) {
-        let read = |sm| std::fs::read(Self::input(name, sm)).unwrap();
-        let (older, newer) = (read("sm_80"), read("sm_90"));
-        let images = [("sm_80", &older), ("sm_90", &newer)].map(|(sm, data)| LinkedImage {
-            sm: sm.parse().unwrap(),
-            data,
-        });
+        self.write_fatbin_of(name, &[("sm_80", "sm_80"), ("sm_90", "sm_90")]);
+    }
+
+    /// Writes a fatbin with code of one input: the processors that its entries name, and those of their code.
+    pub(crate) fn write_fatbin_of(&self, name: &str, entries: &[(&str, &str)]) {
+        let read = |&(_, sm): &(&str, &str)| std::fs::read(Self::input(name, sm)).unwrap();
+        let code: Vec<Vec<u8>> = entries.iter().map(read).collect();
+        let images = entries
+            .iter()
+            .zip(&code)
+            .map(|((sm, _), data)| LinkedImage {
+                sm: sm.parse().unwrap(),
+                data,
+            });
+        let images: Vec<LinkedImage<'_>> = images.collect();
         let bytes = fatbin::write(&images, &FatbinOptions::default()).unwrap();
         std::fs::write(self.path(&format!("{name}.fatbin")), bytes).unwrap();
     }

@@ -183,6 +183,14 @@ fn inputs_that_cannot_be_linked_come_with_what_to_do() {
     let ran = folder.run("-arch=sm_75 -o out.cubin callee.fatbin");
     let expected = "SM Arch ('sm_75') not found in 'callee.fatbin': it has code for sm_80, sm_90 [";
     assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+
+    folder.write_fatbin_of("callee", &[("sm_90", "sm_80")]);
+    folder.check(
+        &format!("{link} callee.fatbin"),
+        1,
+        "nvlink fatal   : Input file 'callee.fatbin' arch does not match target 'sm_90': it is for sm_80; \
+         compile it for sm_90, or link for sm_80 [arch-mismatch]\n",
+    );
 }
 
 #[cfg(unix)]
