@@ -587,11 +587,11 @@ pub(super) fn latency(
         // BMOV.
         (0x155, true) => 6,
         (_, true) => 15,
-        // UTMALDG, UTMASTG, UTMAREDG, UTMAPF, UBLKCP, UBLKRED, UBLKPF, UMEMSETS and DMMA.
-        (0x1b4..=0x1b6 | 0x1b8 | 0x1ba..=0x1bc | 0x1cb | DOUBLE_MATRICES, false) => 2,
+        // UTMALDG, UTMASTG, UTMAREDG, UTMAPF, UTMACCTL, UBLKCP, UBLKRED, UBLKPF and UMEMSETS.
+        (0x1b4..=0x1b6 | 0x1b8..=0x1bc | 0x1cb, false) => 1,
         // It has three registers of its warp.
         (SYNCS_EXCHANGE, false) => READ_START + 3 * READ_REGISTER,
-        (MEMORY_BARRIER, false) => 2,
+        (MEMORY_BARRIER | DOUBLE_MATRICES, false) => 2,
         (operation, false) => {
             let sources = accesses.map_or(1, Accesses::sources);
             let start = match operation {
