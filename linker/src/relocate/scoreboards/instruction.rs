@@ -397,6 +397,9 @@ pub(super) fn is_counted(instruction: &[u8]) -> bool {
     matches!(operation(instruction), LDGDEPBAR | BULK_GROUP)
 }
 
+/// TXQ, which asks for sizes of textures and surfaces.
+pub(super) const TEXTURE_QUERY: u16 = 0x16f;
+
 /// Whether the operation gets something of textures or, as SULD does, of surfaces.
 pub(super) fn is_of_texture(operation: u16) -> bool {
     is_texture(operation) || operation == 0x199

@@ -6,8 +6,8 @@ mod queues;
 use std::ops::RangeInclusive;
 
 use super::instruction::{
-    BLOCK_BARRIER, BOARDS, Control, MEMORY_BARRIER, PHASE, SYNCS_EXCHANGE, names_texture, opcode,
-    operation,
+    BLOCK_BARRIER, BOARDS, Control, MEMORY_BARRIER, PHASE, SYNCS_EXCHANGE, TEXTURE_QUERY,
+    names_texture, opcode, operation,
 };
 use super::operands::{
     Bits128, COMES_LATER, FROM_PREDICATES, File, IS_UNIFORM, LDGSTS, TENSOR_ALLOCATE,
@@ -312,9 +312,10 @@ impl Accesses {
         self.has_handle() || self.operation == SYNCS_EXCHANGE || COMES_LATER.has(self.operation)
     }
 
-    /// Whether a register of the warp names a texture or surface.
+    /// Whether a register of the warp names a texture or surface whose data the instruction comes to.
     pub(super) fn has_handle(&self) -> bool {
-        names_texture(self.operation) && self.reads.uniform != Bank::default()
+        let comes_to_data = names_texture(self.operation) && self.operation != TEXTURE_QUERY;
+        comes_to_data && self.reads.uniform != Bank::default()
     }
 
     /// Whether an instruction reads or writes what this one writes.

@@ -118,8 +118,7 @@ fn has_effects(instruction: &[u8], chip: Chip) -> bool {
         // CCTLL.
         0x190 => true,
         operation if instruction::writes_surface(operation) => true,
-        // Queries of textures are none.
-        0x16f => false,
+        instruction::TEXTURE_QUERY => false,
         operation if instruction::is_of_texture(operation) => true,
         instruction::SYNCS | instruction::SYNCS_CONTROL | instruction::SYNCS_EXCHANGE => true,
         // LDGDEPBAR, ARRIVES.

@@ -155,7 +155,7 @@ impl Accesses {
     /// result after this one has read its operands: LDS, LDSM, SHFL and ATOMS behind STSM, ST, STG, STL,
     /// STS, SHFL, ATOMS and REDG, the loads behind each other, too, and LDSM also behind REDG on floats; LD, LDG and LDL
     /// behind each other and ATOMG; and behind each other what is of textures, functions,
-    /// conversions and counts of bits, conversions with 64 bits, DMMA, and DMUL, DADD, DSETP and DFMA
+    /// conversions and counts of bits, conversions with 64 bits, DMMA, SYNCS, and DMUL, DADD, DSETP and DFMA
     /// where these are slow.
     pub(in super::super) fn is_queued_before(&self, other: &Self) -> bool {
         let is_in_shared_queue = matches!(self.operation, 0x044 | 0x185..=0x189 | 0x18c | 0x18e);
@@ -170,7 +170,7 @@ impl Accesses {
                 )
             }
             texture if is_of_texture(texture) => is_of_texture(self.operation),
-            DOUBLE_MATRICES => self.operation == DOUBLE_MATRICES,
+            DOUBLE_MATRICES | SYNCS => self.operation == other.operation,
             other => {
                 let mut queues = [FUNCTIONS, LONG_CONVERSIONS, DOUBLES].into_iter();
                 queues.any(|queue| queue.contains(&other) && queue.contains(&self.operation))
@@ -257,6 +257,9 @@ mod tests {
         ]
         .map(accesses);
         assert!(first.is_overwritten_by(&second) && first.is_queued_before(&second));
+        // SYNCS.ARRIVE.TRANS64 R2, [UR4], R2
+        let arrival = accesses(0x000e_a200_0800_0004_0000_0002_ff02_79a7);
+        assert!(arrival.is_queued_before(&arrival) && !first.is_queued_before(&arrival));
     }
 
     #[test]
