@@ -41,8 +41,8 @@ pub(super) fn operands(instruction: &[u8]) -> Option<impl Iterator<Item = Operan
     /// The bits where the target and the sources stand.
     const PLACES: [u32; 4] = [16, 24, 32, 64];
     /// The same of what products in tensor memory read besides: a place there with what says
-    /// how to multiply, and the factors of blocks. Textures and surfaces stand in the former.
-    const MORE: [(u32, u8); 2] = [(40, 2), (48, 1)];
+    /// how to multiply, and two with the factors of blocks. Textures and surfaces stand in the former.
+    const MORE: [(u32, u8); 2] = [(40, 2), (48, 2)];
     /// The same of products that scale blocks.
     const SCALES: [(u32, u8); 2] = [(40, 1), (52, 1)];
     let operation = operation(instruction);
