@@ -33,9 +33,10 @@ pub(crate) fn files(name: &str) -> Result<&str, Error> {
 /// Of how many words a name is made that lies where it belongs.
 fn components(name: &str) -> Option<usize> {
     let mut parts = Path::new(name).components();
-    let inside = parts.all(|part| matches!(part, Component::Normal(_)));
-    let is_file = !name.is_empty() && !name.ends_with('/');
-    (inside && is_file).then(|| Path::new(name).components().count())
+    let inside = parts.try_fold(0, |count, part| {
+        matches!(part, Component::Normal(_)).then_some(count + 1)
+    });
+    inside.filter(|_| !name.is_empty() && !name.ends_with('/'))
 }
 
 /// What builds of this script have ended with.

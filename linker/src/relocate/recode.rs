@@ -48,7 +48,7 @@ use crate::parallel;
 use crate::prune::Pruned;
 
 use super::scoreboards::instruction::{
-    CALL_ABSOLUTE, EXIT, INSTRUCTION, MEMORY_BARRIER, SHARED_COPY, operation, with_stack_pointer,
+    CALL_ABSOLUTE, EXIT, INSTRUCTION, LDGSTS, MEMORY_BARRIER, operation, with_stack_pointer,
     writes_surface,
 };
 use super::scoreboards::slower::{Pauses, Slowed};
@@ -471,11 +471,11 @@ impl Recoded {
         let left_out = wanted.is_whole && !has(CALL_ABSOLUTE) && has(MEMORY_BARRIER);
         let choice = Choice {
             calls: !wanted.is_lone || has(CALL_ABSOLUTE),
-            left_out: left_out.then(|| LeftOut::new(&machine, has(SHARED_COPY))),
+            left_out: left_out.then(|| LeftOut::new(&machine, has(LDGSTS))),
             writes_surfaces: machine.iter().any(|i| writes_surface(operation(*i))),
             is_ordered: behind_ordered_barriers(&machine),
             has_shared_barrier: parsed.stored.iter().any(is_of_shared_barrier),
-            has_shared_copy: has(SHARED_COPY),
+            has_shared_copy: has(LDGSTS),
             for_debuggers: wanted.for_debuggers,
             is_slow: machine.first().is_some_and(|first| control::is_slow(first)),
             environment: Reads::new(code, &all, tables, chip),

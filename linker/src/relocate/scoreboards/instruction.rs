@@ -36,8 +36,8 @@ pub(in crate::relocate) const BLOCK_BARRIER: u16 = 0x11d;
 pub(in crate::relocate) const FENCE: u16 = 0x1c6;
 pub(in crate::relocate) const DEPBAR: u16 = 0x11a;
 const LDSM: u16 = 0x03b;
-/// LDGSTS, which copies to shared memory.
-pub(in crate::relocate) const SHARED_COPY: u16 = 0x1ae;
+/// It copies to shared memory, and has no result.
+pub(in crate::relocate) const LDGSTS: u16 = 0x1ae;
 /// It counts copies to shared memory for DEPBAR.
 pub(super) const LDGDEPBAR: u16 = 0x1af;
 /// UTMACMDFLUSH, which counts other ones.

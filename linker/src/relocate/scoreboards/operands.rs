@@ -14,7 +14,7 @@ use memory::{changed, derivatives, extras, loaded, pixel_place, texel_place, tex
 
 use super::instruction::{
     BLOCK_BARRIER, BULK_GROUP, CACHE, CLUSTER_ARRIVAL, DEPBAR, ERROR_BARRIER, FENCE, LDGDEPBAR,
-    MEMORY_BARRIER, SYNCS, SYNCS_CONTROL, SYNCS_EXCHANGE, is_texture, opcode, operation,
+    LDGSTS, MEMORY_BARRIER, SYNCS, SYNCS_CONTROL, SYNCS_EXCHANGE, is_texture, opcode, operation,
 };
 use super::operations::{OPERATIONS, Operations};
 
@@ -462,10 +462,10 @@ pub(super) const BOX_PREFETCH: u16 = 0x1b8;
 pub(super) const DESCRIPTOR: u16 = 0x1b9;
 pub(super) const DESCRIPTOR_CACHE: u16 = 0x140;
 /// Instructions of tensor memory: UTCBAR, UTCCP, UTCATOMSWS, UTCHMMA and the like.
-const TENSOR_BARRIER: u16 = 0x1e9;
-const TENSOR_COPY: u16 = 0x1e7;
+pub(super) const TENSOR_BARRIER: u16 = 0x1e9;
+pub(super) const TENSOR_COPY: u16 = 0x1e7;
 pub(super) const TENSOR_ALLOCATE: u16 = 0x1e3;
-const TENSOR_MULTIPLY: u16 = 0x1ea;
+pub(super) const TENSOR_MULTIPLY: u16 = 0x1ea;
 /// UBLKCP, UBLKRED and UBLKPF
 pub(super) const BULK_COPY: u16 = 0x1ba;
 const BULK_REDUCTION: u16 = 0x1bb;
@@ -479,8 +479,6 @@ const GATHER: u16 = 0x163;
 /// TLD, which names a texture alone, while others name how to sample it, too.
 const TEXEL_LOAD: u16 = 0x166;
 
-/// It copies from one memory to another, and has no result.
-pub(super) const LDGSTS: u16 = 0x1ae;
 /// LDG and STG of 256 bits.
 pub(super) const WIDE_LOAD: u16 = 0x17e;
 const WIDE_STORE: u16 = 0x17f;

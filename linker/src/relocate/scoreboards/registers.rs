@@ -6,12 +6,12 @@ mod queues;
 use std::ops::RangeInclusive;
 
 use super::instruction::{
-    BLOCK_BARRIER, BOARDS, Control, MEMORY_BARRIER, PHASE, SYNCS_EXCHANGE, TEXTURE_QUERY,
+    BLOCK_BARRIER, BOARDS, Control, LDGSTS, MEMORY_BARRIER, PHASE, SYNCS_EXCHANGE, TEXTURE_QUERY,
     names_texture, opcode, operation,
 };
 use super::operands::{
-    Bits128, COMES_LATER, FROM_PREDICATES, File, IS_UNIFORM, LDGSTS, TENSOR_ALLOCATE,
-    TO_PREDICATES, VOTE, VOTE_OF_WARP, WIDE_PRODUCT, adds_no_register, file, is_sparse, operands,
+    Bits128, COMES_LATER, FROM_PREDICATES, File, IS_UNIFORM, TENSOR_ALLOCATE, TO_PREDICATES, VOTE,
+    VOTE_OF_WARP, WIDE_PRODUCT, adds_no_register, file, is_sparse, operands,
 };
 use super::operations::Operations;
 

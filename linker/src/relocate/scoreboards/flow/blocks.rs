@@ -1,9 +1,9 @@
 //! Which instructions follow each other, and where blocks of them start and end.
 
-use super::super::operands::Bits128;
 use crate::merge::TableBranch;
 
 use super::super::instruction::{self, Chip, INSTRUCTION, Next, next};
+use super::super::operands::{Bits128, TENSOR_BARRIER, TENSOR_COPY, TENSOR_MULTIPLY};
 
 /// Where control goes behind instructions.
 pub(super) struct Successors {
@@ -111,8 +111,8 @@ fn split_behind_effects(instructions: &[&[u8]], starts: &mut [bool], chip: Chip)
 fn has_effects(instruction: &[u8], chip: Chip) -> bool {
     match instruction::operation(instruction) {
         instruction::UNIFORM_LOAD => chip == Chip::Graphics,
-        // CCTL; CCTL.IVALL is a part of a barrier of memory.
-        0x18f => Bits128::of(instruction).get(87, 4) != 4,
+        // CCTL.IVALL is a part of a barrier of memory.
+        instruction::CACHE => Bits128::of(instruction).get(87, 4) != 4,
         // FENCE.VIEW.ASYNC.T, which is about tensor memory.
         instruction::FENCE => Bits128::of(instruction).get(72, 2) == 2,
         // CCTLL.
@@ -121,12 +121,13 @@ fn has_effects(instruction: &[u8], chip: Chip) -> bool {
         instruction::TEXTURE_QUERY => false,
         operation if instruction::is_of_texture(operation) => true,
         instruction::SYNCS | instruction::SYNCS_CONTROL | instruction::SYNCS_EXCHANGE => true,
-        // LDGDEPBAR, ARRIVES.
-        instruction::SHARED_COPY | 0x1af | 0x1b0 => true,
+        // The last one is ARRIVES.
+        instruction::LDGSTS | instruction::LDGDEPBAR | 0x1b0 => true,
         // UTMALDG to UBLKPF, UMEMSETS.
         0x1b4..=0x1bc | 0x1cb => true,
-        // UTCSHIFT, UTCCP, UTCBAR, UTCHMMA and the like, STTM, LDTM.
-        0x1e6 | 0x1e7 | 0x1e9 | 0x1ea | 0x1ed | 0x1ee => true,
+        TENSOR_BARRIER | TENSOR_COPY | TENSOR_MULTIPLY => true,
+        // UTCSHIFT, STTM, LDTM.
+        0x1e6 | 0x1ed | 0x1ee => true,
         _ => false,
     }
 }
