@@ -261,8 +261,12 @@ fn concurrent_installs_share_one_result() {
     // The others are given time to meet the lock; without it they would fetch packages of their own.
     thread::sleep(Duration::from_millis(300));
     machine.tell("go", "");
-    for child in others.into_iter().chain([first]) {
-        machine.succeeded(&child.wait_with_output().expect("it was ours"));
+    let children = others.into_iter().chain([first]);
+    let outputs = children.map(|child| child.wait_with_output().expect("it was ours"));
+    // The lock is there until the last of them has ended.
+    let outputs: Vec<_> = outputs.collect();
+    for output in &outputs {
+        machine.succeeded(output);
     }
     assert_eq!(machine.requirements(), REQUIREMENTS);
 }
