@@ -225,7 +225,7 @@ impl Anew {
             chip: slower::compiled_for(merged, section),
             capsule,
         };
-        let prepared = Prepared::new(native, capsule, changing.wanted);
+        let prepared = Prepared::new(native, &setting, changing.wanted);
         let recoding = Recoding {
             code: &prepared.code,
             compiled: Compiled::new(&prepared.code, setting),
@@ -300,14 +300,19 @@ struct Prepared<'c> {
 }
 
 impl<'c> Prepared<'c> {
-    fn new(native: &'c [u8], capsule: &[u8], wanted: Wanted) -> Self {
+    fn new(native: &'c [u8], setting: &Setting<'_>, wanted: Wanted) -> Self {
         let mut code = Cow::Borrowed(native);
         // Code that is not optimized waits everywhere, whether CUDA 12 or 13 compiled it (case `older_slow`).
         let is_slow = code.first_chunk().is_some_and(control::is_slow);
         if wanted.is_older
-            && let Some(waiting) = older::with_waits_of_today(&code, capsule)
+            && let Some(waiting) = older::with_waits_of_today(&code, setting.capsule)
         {
             code = Cow::Owned(waiting);
+        }
+        if wanted.is_older
+            && let Some(awaited) = scoreboards::with_awaited_fences(&code, setting)
+        {
+            code = Cow::Owned(awaited);
         }
         let lone = match wanted.is_whole {
             true => with_stack_pointer(&code)
@@ -374,8 +379,7 @@ impl Recoding<'_> {
     fn rescheduled(&self) -> Option<Anew> {
         let code = self.code;
         if self.is_scheduled {
-            let chosen = scoreboards::chosen(code, self.setting, self.wanted.is_lone, None);
-            let chosen = chosen.map(|chosen| scoreboards::with_waits_of(code, chosen));
+            let chosen = scoreboards::chosen_with_waits(code, self.setting, self.wanted.is_lone);
             return Anew::unmoved(chosen.map_or_else(|| code.clone(), Cow::Owned));
         }
         let lone = self.lone.as_ref()?;
@@ -554,10 +558,14 @@ impl Recoded {
             places: Some(places),
             is_timed: false,
         });
-        match scoreboards::chosen(&self.code, setting, is_lone, origin) {
+        let keeps_waits = is_older && !self.waits_anew;
+        let chosen = match keeps_waits {
+            true => scoreboards::chosen_with_waits(&self.code, setting, is_lone),
+            false => scoreboards::chosen(&self.code, setting, is_lone, origin),
+        };
+        match chosen {
             Some(mut code) => {
-                if is_older && !self.waits_anew {
-                    code = scoreboards::with_waits_of(&self.code, code);
+                if keeps_waits {
                     scoreboards::wait_in_reports(&mut code);
                 }
                 keep_slow_reports(&self.code, &mut code);

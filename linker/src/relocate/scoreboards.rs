@@ -22,6 +22,7 @@ mod held;
 pub(super) mod instruction;
 #[cfg(test)]
 mod measure;
+mod mercury;
 mod operands;
 mod operations;
 mod order;
@@ -49,9 +50,11 @@ use crate::merge::TableBranch;
 use deviations::Deviations;
 use flow::Flow;
 pub(super) use instruction::Chip;
+pub(super) use mercury::with_awaited_fences;
+
 use instruction::{
-    BOARDS, Control, DOUBLE_MATRICES, ERROR_BARRIER, EXIT, INSTRUCTION, is_idle_load, leads_on,
-    operation,
+    BOARDS, Control, DOUBLE_MATRICES, ERROR_BARRIER, EXIT, FENCE, INSTRUCTION, SYNCS_CONTROL,
+    SYNCS_EXCHANGE, WARPSYNC, is_idle_load, leads_on, operation,
 };
 use pressure::Schedule;
 use registers::Accesses;
@@ -110,8 +113,7 @@ impl<'c> Compiled<'c> {
     }
 
     fn understood(&self) -> Option<&Understood> {
-        let Setting { tables, chip, .. } = self.setting;
-        let understood = || Understood::new(self.code, tables, chip);
+        let understood = || Understood::new(self.code, &self.setting);
         self.understood.get_or_init(understood).as_ref()
     }
 
@@ -225,7 +227,7 @@ pub(super) fn without_stack_pointer(compiled: &Compiled<'_>) -> Option<Vec<u8>> 
         places: None,
         is_timed: false,
     };
-    chosen_from(code, setting, First::TakesNone, Some(origin))
+    chosen_from(code, setting, First::TakesNone, Some(origin)).map(|chosen| chosen.code)
 }
 
 /// Lets what reports errors before an `EXIT` wait for the predicate of both, where the
@@ -270,11 +272,29 @@ pub(super) fn chosen(
     is_lone: bool,
     origin: Option<Origin<'_>>,
 ) -> Option<Vec<u8>> {
-    let first = match is_lone && instruction::loads_unused_stack_pointer(code) {
-        true => First::TakesNone,
-        false => First::IsLikeOthers,
-    };
-    chosen_from(code, setting, first, origin)
+    let first = First::of(code, is_lone);
+    chosen_from(code, setting, first, origin).map(|chosen| chosen.code)
+}
+
+/// The same of an older compiler's code, of which waits are kept.
+pub(super) fn chosen_with_waits(
+    code: &[u8],
+    setting: Setting<'_>,
+    is_lone: bool,
+) -> Option<Vec<u8>> {
+    let chosen = chosen_from(code, setting, First::of(code, is_lone), None)?;
+    Some(match chosen.splits_behind_effects {
+        // That compiler saw other blocks.
+        true => chosen.code,
+        false => with_waits_of(code, chosen.code),
+    })
+}
+
+/// Code with the scoreboards that nvlink chooses.
+struct Rescheduled {
+    code: Vec<u8>,
+    /// See [`Flow`].
+    splits_behind_effects: bool,
 }
 
 fn chosen_from(
@@ -282,7 +302,7 @@ fn chosen_from(
     setting: Setting<'_>,
     first: First,
     origin: Option<Origin<'_>>,
-) -> Option<Vec<u8>> {
+) -> Option<Rescheduled> {
     let Setting { tables, chip, .. } = setting;
     let own;
     // What takes another time does nothing else.
@@ -292,11 +312,11 @@ fn chosen_from(
         (Some(alike), _) => alike,
         (None, Some(origin)) => {
             let accesses = |at: usize, new: &[u8; INSTRUCTION]| origin.accesses(at, new);
-            own = Understood::with(code, tables, chip, accesses)?;
+            own = Understood::with(code, &setting, accesses)?;
             &own
         }
         (None, None) => {
-            own = Understood::new(code, tables, chip)?;
+            own = Understood::new(code, &setting)?;
             &own
         }
     };
@@ -317,13 +337,17 @@ fn chosen_from(
     };
     let choice = rules.choose(first, &deviations)?;
     let code = spaced(choice.apply(&code, flow, events), |at| flow.ends_block(at));
-    Some(match spaced_by {
+    let code = match spaced_by {
         // Where one takes another time now, others need not wait as long for those before it.
         Some(origin) => {
             let place = |at| origin.place(at);
             stalls::closed_up_as(origin.compiled, code, place, understood)
         }
         None => code,
+    };
+    Some(Rescheduled {
+        code,
+        splits_behind_effects: flow.splits_behind_effects,
     })
 }
 
@@ -332,6 +356,16 @@ fn chosen_from(
 enum First {
     TakesNone,
     IsLikeOthers,
+}
+
+impl First {
+    /// A kernel that is alone has no use for a stack pointer that it does not name.
+    fn of(code: &[u8], is_lone: bool) -> Self {
+        match is_lone && instruction::loads_unused_stack_pointer(code) {
+            true => Self::TakesNone,
+            false => Self::IsLikeOthers,
+        }
+    }
 }
 
 /// Code in which nothing comes too early to wait for the instruction before it, but for
@@ -378,13 +412,15 @@ pub(super) fn taken_over<'c>(
             instruction::name_as(instruction, chosen);
         }
     }
-    let flow = Flow::new(&code, setting.tables, &events(&code), setting.chip)?;
+    let flow = Flow::new(&code, &events(&code), &setting)?;
     Some(spaced(code, |at| flow.ends_block(at)))
 }
 
 /// Code of an older compiler with scoreboards chosen anew; where all take those that they took, it waits as that compiler
-/// had it wait, which followed the rules of today more closely than they are known, but for textures (case `older_waits`).
-pub(super) fn with_waits_of(old: &[u8], mut new: Vec<u8>) -> Vec<u8> {
+/// had it wait, which followed the rules of today more closely than they are known, but for textures (case `older_waits`),
+/// for what takes the scoreboard that it waits for, and where threads of a warp meet behind what is done to barriers in shared
+/// memory (case `older_effects`).
+fn with_waits_of(old: &[u8], mut new: Vec<u8>) -> Vec<u8> {
     let (before, _) = old.as_chunks::<INSTRUCTION>();
     let (after, _) = new.as_chunks_mut::<INSTRUCTION>();
     let taken = |instruction: &[u8; INSTRUCTION]| {
@@ -394,13 +430,20 @@ pub(super) fn with_waits_of(old: &[u8], mut new: Vec<u8>) -> Vec<u8> {
     if !before.iter().map(taken).eq(after.iter().map(taken)) {
         return new;
     }
-    let of_textures = before
-        .iter()
-        .filter(|i| instruction::is_of_texture(operation(*i)));
-    let of_textures = of_textures.fold(0, |mask, i| mask | bit(Control::of(i).write()));
+    let of = |is_such: fn(u16) -> bool| {
+        let such = before.iter().filter(|i| is_such(operation(*i)));
+        such.fold(0, |mask, i| mask | bit(Control::of(i).write()))
+    };
+    let of_textures = of(instruction::is_of_texture);
+    let of_barriers = of(|operation| [FENCE, SYNCS_CONTROL, SYNCS_EXCHANGE].contains(&operation));
     for (before, after) in before.iter().zip(after) {
         let (was, is) = (Control::of(before).waits(), Control::of(after).waits());
-        let waits = was & !of_textures | is & of_textures;
+        let added = match operation(before) {
+            WARPSYNC => of_barriers,
+            _ => 0,
+        };
+        let replaced = of_textures | bit(Control::of(before).write());
+        let waits = was & !replaced | is & (replaced | added);
         if waits == was {
             *after = *before;
         } else {

@@ -63,6 +63,8 @@ for argument in "$@"; do
         for_both s
         for_both u
         for_both v
+        for_both w
+        "$ptxas" -c -arch=sm_100a -o "x.$version.sm_100a.cubin" x.ptx
         ;;
     esac
 done

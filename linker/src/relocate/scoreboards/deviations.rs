@@ -329,7 +329,7 @@ mod tests {
     /// What the compiler did by other rules, and what is chosen without a stack pointer.
     fn of(code: &[[u8; 16]]) -> (Deviations, Choice) {
         let (code, chip) = (code.concat(), Chip::FastDoubles);
-        let understood = Understood::new(&code, &[], chip).unwrap();
+        let understood = Understood::new(&code, &setting(chip)).unwrap();
         let schedule = Schedule::new(&code, &understood, &setting(chip));
         let rules = Rules::new(&code, &understood, &schedule);
         let deviations = rules.deviations().unwrap();

@@ -8,13 +8,11 @@ use std::ops::Range;
 
 use rustc_hash::FxHashSet;
 
-use crate::merge::TableBranch;
-
-use super::Event;
 use super::effort::Effort;
 use super::held::Held;
-use super::instruction::{BOARDS, Chip, INSTRUCTION, Next, is_branch, next, releases};
+use super::instruction::{BOARDS, INSTRUCTION, Next, is_branch, next, releases};
 use super::order::reverse_postorder;
+use super::{Event, Setting};
 use blocks::Successors;
 
 /// The number of the first event of each instruction, and how many there are.
@@ -36,6 +34,8 @@ pub(super) struct Flow {
     /// First event of each instruction, and the number of events at the end.
     first_event: Vec<usize>,
     starts: Vec<bool>,
+    /// Whether a block starts because of what stands before it alone, which compilers of CUDA 12 knew of few.
+    pub(super) splits_behind_effects: bool,
     /// Whether each instruction is the last one of its block that does something.
     closes: Vec<bool>,
     is_branch: Vec<bool>,
@@ -48,17 +48,14 @@ pub(super) struct Flow {
 
 impl Flow {
     /// `None` where it is not known where control goes.
-    pub(super) fn new(
-        code: &[u8],
-        tables: &[TableBranch],
-        events: &[Event],
-        chip: Chip,
-    ) -> Option<Self> {
+    pub(super) fn new(code: &[u8], events: &[Event], setting: &Setting<'_>) -> Option<Self> {
         let instructions: Vec<&[u8]> = code.chunks_exact(INSTRUCTION).collect();
         let nexts = (0..).step_by(INSTRUCTION).zip(&instructions);
         let nexts: Vec<Next> = nexts.map(|(offset, i)| next(i, offset)).collect();
-        let successors = Successors::new(&nexts, tables)?;
-        let starts = blocks::starts(&instructions, &nexts, &successors, chip);
+        let successors = Successors::new(&nexts, setting.tables)?;
+        let mut starts = blocks::starts(&instructions, &nexts, &successors);
+        let splits_behind_effects =
+            blocks::split_behind_effects(&instructions, &mut starts, setting);
         let waits: Vec<u8> = instructions.iter().map(|i| releases(i)).collect();
         let first_event = first_events(instructions.len(), events);
         let has_own = |at: usize| first_event[at] < first_event[at + 1];
@@ -72,6 +69,7 @@ impl Flow {
             waits,
             first_event,
             starts,
+            splits_behind_effects,
             successors,
         };
         flow.stays_in_code().then_some(flow)
@@ -216,6 +214,22 @@ impl Flow {
         members
     }
 
+    /// Whether control may come from behind an instruction to one of some kind.
+    pub(super) fn leads_to(&self, at: usize, is_meant: impl Fn(usize) -> bool) -> bool {
+        let mut is_seen = vec![false; self.starts.len()];
+        let mut waiting = self.followers(at).to_vec();
+        while let Some(at) = waiting.pop() {
+            if std::mem::replace(&mut is_seen[at], true) {
+                continue;
+            }
+            if is_meant(at) {
+                return true;
+            }
+            waiting.extend(self.followers(at));
+        }
+        false
+    }
+
     /// Where control goes behind an instruction.
     pub(super) fn followers(&self, at: usize) -> &[usize] {
         self.successors.of(at)
@@ -275,8 +289,8 @@ impl<'f> Passage<'f> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::instruction::NO_BOARD;
-    use super::super::tests::{EXIT, instruction, sum};
+    use super::super::instruction::{Chip, NO_BOARD};
+    use super::super::tests::{EXIT, instruction, setting, sum};
     use super::*;
 
     #[test]
@@ -293,7 +307,7 @@ mod tests {
             sum(41, 2, 0),
             instruction(RETURN, 0, NO_BOARD, 0),
         ];
-        let flow = Flow::new(code.as_flattened(), &[], &[], Chip::FastDoubles).unwrap();
+        let flow = Flow::new(code.as_flattened(), &[], &setting(Chip::FastDoubles)).unwrap();
         let followers: Vec<&[usize]> = (0..code.len()).map(|at| flow.followers(at)).collect();
         assert_eq!(followers, [&[1, 4][..], &[2], &[3, 4], &[], &[5], &[]]);
         assert!(flow.loop_starts(&flow.order()).is_empty());
@@ -314,7 +328,7 @@ mod tests {
             ]
         };
         let ends = |load: u16, chip: Chip| {
-            let flow = Flow::new(code(load).as_flattened(), &[], &[], chip).unwrap();
+            let flow = Flow::new(code(load).as_flattened(), &[], &setting(chip)).unwrap();
             (0..4).map(|at| flow.ends_block(at)).collect::<Vec<_>>()
         };
         let split = [false, true, false, false];
@@ -333,7 +347,7 @@ mod tests {
             // WARPSYNC.ALL
             meet[8..12].copy_from_slice(&0x0380_0000_u32.to_le_bytes());
             let code = [first.to_le_bytes(), meet, exit];
-            let flow = Flow::new(code.as_flattened(), &[], &[], Chip::FastDoubles).unwrap();
+            let flow = Flow::new(code.as_flattened(), &[], &setting(Chip::FastDoubles)).unwrap();
             flow.ends_block(0)
         };
         // SYNCS.ARRIVE, LDGDEPBAR, CCTL.E.PF2, SUST, TLD, UTCBAR and FENCE.VIEW.ASYNC.T.
@@ -365,7 +379,7 @@ mod tests {
                 instruction(second, 0, NO_BOARD, 0),
                 instruction(EXIT, 0, NO_BOARD, 0),
             ];
-            let flow = Flow::new(code.as_flattened(), &[], &[], Chip::FastDoubles).unwrap();
+            let flow = Flow::new(code.as_flattened(), &[], &setting(Chip::FastDoubles)).unwrap();
             [0, 1].map(|at| flow.ends_block(at))
         };
         assert_eq!(ends(MEET), [true, true]);
@@ -386,7 +400,7 @@ mod tests {
             instruction(ENDCOLLECTIVE, 0, NO_BOARD, 0),
             instruction(EXIT, 0, NO_BOARD, 0),
         ];
-        let flow = Flow::new(code.as_flattened(), &[], &[], Chip::FastDoubles).unwrap();
+        let flow = Flow::new(code.as_flattened(), &[], &setting(Chip::FastDoubles)).unwrap();
         let closes: Vec<bool> = (0..5).map(|at| flow.closes_block(at)).collect();
         assert_eq!(closes, [true, false, false, true, true]);
     }

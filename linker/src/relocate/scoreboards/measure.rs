@@ -109,13 +109,13 @@ fn judge(function: &Function<'_>, chip: Chip, most: usize, detail: &mut String) 
     if events(code).len() > MOST_EVENTS {
         return Verdict::TooLong;
     }
-    let Some(understood) = Understood::new(code, tables, chip) else {
-        return Verdict::NoFlow;
-    };
     let setting = Setting {
         tables,
         chip,
         capsule,
+    };
+    let Some(understood) = Understood::new(code, &setting) else {
+        return Verdict::NoFlow;
     };
     let schedule = Schedule::new(code, &understood, &setting);
     let ours = Rules::new(code, &understood, &schedule)

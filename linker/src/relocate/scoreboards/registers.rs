@@ -155,8 +155,21 @@ pub(super) struct Accesses {
     is_strong: bool,
     /// Whether a barrier for memory is the first one of two, which takes no time.
     is_first_of_two: bool,
+    /// Whether threads of a warp meet there to see what others of them have done.
+    sees_others: bool,
+    /// Whether it puts a part of a descriptor of a tensor where others take it from.
+    publishes: bool,
     /// The halves of a wide product that come sooner or later than others.
     halves: Option<Halves>,
+}
+
+/// Whether an instruction is the ATOMG.EXCH of `tensormap.cp_fenceproxy`, which names no descriptor of memory as others do,
+/// and keeps nothing.
+pub(super) fn publishes(instruction: &[u8]) -> bool {
+    const ATOMG: u16 = 0x1a8;
+    const NO_REGISTER: u8 = 0xff;
+    let bits = Bits128::of(instruction);
+    operation(instruction) == ATOMG && bits.get(76, 1) == 0 && bits.get(16, 8) == NO_REGISTER
 }
 
 /// IMAD.HI.
@@ -271,6 +284,8 @@ impl Accesses {
             takes_for_result: false,
             is_strong: ACCESSES.contains(&operation) && bits.get(77, 4) > WEAK,
             is_first_of_two: false,
+            sees_others: false,
+            publishes: publishes(instruction),
             halves: Halves::of(instruction, &bits),
         };
         Some(accesses.again(instruction))

@@ -9,10 +9,10 @@ use std::ops::{Range, RangeInclusive};
 
 use crate::merge::TableBranch;
 
-use super::events;
 use super::flow::Flow;
 use super::instruction::{CONTROL, Chip, Control, INSTRUCTION, is_for_all, operation};
 use super::operands::{File, operands};
+use super::{Setting, events};
 
 /// A register for what stands between other instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +44,12 @@ pub(in crate::relocate) fn scratch(
     sites: &[Range<usize>],
 ) -> Option<Chosen> {
     // Blocks are the same everywhere here.
-    let flow = Flow::new(code, tables, &events(code), Chip::FastDoubles)?;
+    let setting = Setting {
+        tables,
+        chip: Chip::FastDoubles,
+        capsule: &[],
+    };
+    let flow = Flow::new(code, &events(code), &setting)?;
     let (code, _) = code.as_chunks::<INSTRUCTION>();
     let mut read = Readers::default();
     let mut sites = sites.iter().peekable();

@@ -49,7 +49,8 @@ pub(in crate::relocate) fn slowed<R>(
     let turns: Vec<Option<Turn>> = turns.collect();
     let mut new = taking(old, &turns)?;
     let events = events(new.as_flattened());
-    let flow = Flow::new(new.as_flattened(), setting.tables, &events, chip)?;
+    let setting = Setting { chip, ..setting };
+    let flow = Flow::new(new.as_flattened(), &events, &setting)?;
     let accesses = new.iter().map(|i| Accesses::of(i)).collect();
     let mut uses = Uses::new(new.as_flattened(), &flow, accesses);
     let mut is_needed = turns::needed(&new, &events, &flow, &uses, &turns);

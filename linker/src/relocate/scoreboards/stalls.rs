@@ -14,7 +14,6 @@ use std::ops::RangeInclusive;
 
 use crate::merge::TableBranch;
 
-use super::Compiled;
 use super::instruction::{
     Chip, Control, DOUBLE_MATRICES, INSTRUCTION, NOP, cycles, is_exclusive, operation,
 };
@@ -22,6 +21,7 @@ use super::stages::Stages;
 use super::timing::slow_part;
 use super::understood::Understood;
 use super::warps::{self, Timed};
+use super::{Compiled, Setting};
 use change::Change;
 
 /// Cycles until others find a scoreboard taken.
@@ -38,7 +38,12 @@ pub(in crate::relocate) fn closed_up(
     tables: &[TableBranch],
     chip: Chip,
 ) -> Vec<u8> {
-    match Understood::new(&code, tables, chip) {
+    let setting = Setting {
+        tables,
+        chip,
+        capsule: &[],
+    };
+    match Understood::new(&code, &setting) {
         Some(understood) => closed_up_as(compiled, code, origin, &understood),
         None => code,
     }

@@ -106,7 +106,7 @@ mod tests {
     use super::super::events;
     use super::super::instruction::{Control, NO_BOARD};
     use super::super::registers::Accesses;
-    use super::super::tests::{EXIT, instruction, sum};
+    use super::super::tests::{EXIT, instruction, setting, sum};
     use super::*;
 
     type Instruction = [u8; INSTRUCTION];
@@ -122,7 +122,7 @@ mod tests {
         let code = [code, &[instruction(EXIT, 0, NO_BOARD, 0)]].concat();
         let turns: Vec<_> = code.iter().map(|i| Turn::of(i, chip)).collect();
         let events = events(code.as_flattened());
-        let flow = Flow::new(code.as_flattened(), &[], &events, chip).unwrap();
+        let flow = Flow::new(code.as_flattened(), &events, &setting(chip)).unwrap();
         let accesses = code.iter().map(|i| Accesses::of(i)).collect();
         let uses = Uses::new(code.as_flattened(), &flow, accesses);
         needed(&code, &events, &flow, &uses, &turns)

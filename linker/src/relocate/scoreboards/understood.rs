@@ -1,13 +1,14 @@
 //! What is known of code before it is asked which time it takes.
 
-use crate::merge::TableBranch;
+use std::cell::LazyCell;
 
 use super::flow::Flow;
-use super::instruction::{Chip, INSTRUCTION};
+use super::instruction::{Chip, INSTRUCTION, NOP, WARPSYNC, operation};
+use super::mercury::Told;
 use super::registers::Accesses;
 use super::timing::Unit;
 use super::uses::Uses;
-use super::{Event, events};
+use super::{Event, Setting, events};
 
 /// Code of which it is known where control goes.
 pub(super) struct Understood {
@@ -22,20 +23,29 @@ pub(super) struct Understood {
 
 impl Understood {
     /// `None` where it is not known where control goes.
-    pub(super) fn new(code: &[u8], tables: &[TableBranch], chip: Chip) -> Option<Self> {
-        let accesses = |_: usize, instruction: &[u8; INSTRUCTION]| Accesses::of(instruction);
-        Self::with(code, tables, chip, accesses)
+    pub(super) fn new(code: &[u8], setting: &Setting<'_>) -> Option<Self> {
+        let told = LazyCell::new(|| Told::by(setting.capsule));
+        let accesses = |at: usize, instruction: &[u8; INSTRUCTION]| {
+            let accesses = Accesses::of(instruction)?;
+            // Few functions have such instructions.
+            let may_meet = matches!(operation(instruction), WARPSYNC | NOP);
+            match may_meet && told.is_meeting(at, instruction) {
+                true => Some(accesses.seeing_others()),
+                false => Some(accesses),
+            }
+        };
+        Self::with(code, setting, accesses)
     }
 
     /// The same where somebody knows what instructions at their places do with registers.
     pub(super) fn with(
         code: &[u8],
-        tables: &[TableBranch],
-        chip: Chip,
+        setting: &Setting<'_>,
         accesses: impl Fn(usize, &[u8; INSTRUCTION]) -> Option<Accesses>,
     ) -> Option<Self> {
+        let chip = setting.chip;
         let events = events(code);
-        let flow = Flow::new(code, tables, &events, chip)?;
+        let flow = Flow::new(code, &events, setting)?;
         let (instructions, _) = code.as_chunks::<INSTRUCTION>();
         let numbered = instructions.iter().enumerate();
         let accesses = numbered.map(|(at, instruction)| accesses(at, instruction));

@@ -1,8 +1,12 @@
 //! Which instructions follow each other, and where blocks of them start and end.
 
+use std::cell::LazyCell;
+
 use crate::merge::TableBranch;
 
+use super::super::Setting;
 use super::super::instruction::{self, Chip, INSTRUCTION, Next, next};
+use super::super::mercury::Told;
 use super::super::operands::{Bits128, TENSOR_BARRIER, TENSOR_COPY, TENSOR_MULTIPLY};
 
 /// Where control goes behind instructions.
@@ -59,13 +63,9 @@ impl Successors {
     }
 }
 
-/// Whether a block starts at each instruction, and behind the last one.
-pub(super) fn starts(
-    instructions: &[&[u8]],
-    nexts: &[Next],
-    successors: &Successors,
-    chip: Chip,
-) -> Vec<bool> {
+/// Whether a block starts at each instruction, and behind the last one, but for those that
+/// [`split_behind_effects`].
+pub(super) fn starts(instructions: &[&[u8]], nexts: &[Next], successors: &Successors) -> Vec<bool> {
     let mut starts = vec![false; instructions.len() + 1];
     starts[0] = true;
     for (at, next) in nexts.iter().enumerate() {
@@ -87,24 +87,44 @@ pub(super) fn starts(
     }
     split_behind_restored_barriers(instructions, &mut starts);
     split_behind_exclusives(instructions, &mut starts);
-    split_behind_effects(instructions, &mut starts, chip);
     starts
 }
 
 /// WARPSYNC, BREAK and YIELD start a block where something stands before them in their own that nothing may pass
-/// (case `older_effects`).
-fn split_behind_effects(instructions: &[&[u8]], starts: &mut [bool], chip: Chip) {
+/// (case `older_effects`). Returns whether any does.
+pub(super) fn split_behind_effects(
+    instructions: &[&[u8]],
+    starts: &mut [bool],
+    setting: &Setting<'_>,
+) -> bool {
+    let splits_there = |instruction: &&&[u8]| {
+        let operation = instruction::operation(instruction);
+        matches!(
+            operation,
+            instruction::WARPSYNC | instruction::BREAK | instruction::YIELD
+        )
+    };
+    let last = instructions.iter().rposition(|i| splits_there(&i));
+    let told = LazyCell::new(|| Told::by(setting.capsule));
     let mut is_behind = false;
-    for (instruction, start) in instructions.iter().zip(starts) {
+    let mut splits = false;
+    let instructions = instructions
+        .iter()
+        .enumerate()
+        .take(last.map_or(0, |last| last + 1));
+    for ((at, instruction), start) in instructions.zip(starts) {
         is_behind &= !*start;
         match instruction::operation(instruction) {
             instruction::WARPSYNC | instruction::BREAK | instruction::YIELD if is_behind => {
                 *start = true;
                 is_behind = false;
+                splits = true;
             }
-            _ => is_behind |= has_effects(instruction, chip),
+            instruction::NOP => is_behind |= told.is_tensor_fence(at, instruction),
+            _ => is_behind |= has_effects(instruction, setting.chip),
         }
     }
+    splits
 }
 
 /// Whether an instruction does more than to compute, and to read and write memory for its thread.

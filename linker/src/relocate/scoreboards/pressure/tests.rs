@@ -13,7 +13,7 @@ use super::*;
 /// What the schedule of code says.
 fn scheduled<R>(code: &[[u8; INSTRUCTION]], chip: Chip, say: impl FnOnce(&Schedule<'_>) -> R) -> R {
     let code = code.as_flattened();
-    let understood = Understood::new(code, &[], chip).unwrap();
+    let understood = Understood::new(code, &setting(chip)).unwrap();
     say(&Schedule::new(code, &understood, &setting(chip)))
 }
 
@@ -68,7 +68,7 @@ fn what_another_block_needs_shares_the_last_scoreboard_but_leaves_it_free() {
     let chosen = |held: u8| {
         let code = code(held, 0);
         let chip = Chip::FastDoubles;
-        let understood = Understood::new(&code, &[], chip).unwrap();
+        let understood = Understood::new(&code, &setting(chip)).unwrap();
         let schedule = Schedule::new(&code, &understood, &setting(chip));
         let rules = Rules::new(&code, &understood, &schedule);
         let choice = rules.choose(First::IsLikeOthers, &Deviations::default());

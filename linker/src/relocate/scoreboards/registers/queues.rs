@@ -4,18 +4,19 @@ use std::ops::RangeInclusive;
 
 use super::super::instruction::{
     BLOCK_BARRIER, BULK_GROUP, CACHE, CLUSTER_ARRIVAL, DOUBLE_MATRICES, ERROR_BARRIER, FENCE,
-    LDGSTS, MEMORY_BARRIER, SYNCS, SYNCS_CONTROL, SYNCS_EXCHANGE, is_of_texture,
+    LDGSTS, MEMORY_BARRIER, NOP, SYNCS, SYNCS_CONTROL, SYNCS_EXCHANGE, WARPSYNC, is_of_texture,
 };
 use super::super::operands::{
     BOX_PREFETCH, BULK_PREFETCH, DESCRIPTOR, DESCRIPTOR_CACHE, HMMA, IMMA, OMMA, QMMA, VOTE,
-    WIDE_LOAD,
+    VOTE_OF_WARP, WIDE_LOAD,
 };
 use super::super::timing::LONG_CONVERSIONS;
-use super::{ACCESSES, ALWAYS, Accesses, NEVER, Registers};
+use super::{ACCESSES, Accesses, NEVER, Registers};
 
 const ELECT: u16 = 0x02f;
 const MATCH: u16 = 0x1a1;
 const REDUX: u16 = 0x1c4;
+const MOVM: u16 = 0x03a;
 const LDSM: u16 = 0x03b;
 const STSM: u16 = 0x044;
 const LD: u16 = 0x180;
@@ -45,6 +46,15 @@ const DOUBLES: RangeInclusive<u16> = 0x028..=0x02b;
 const ATOMS_CAS: u16 = 0x18d;
 
 impl Accesses {
+    /// The same of a WARPSYNC behind which threads see what others of their warp have done.
+    pub(in super::super) fn seeing_others(self) -> Self {
+        let sees_others = true;
+        Self {
+            sees_others,
+            ..self
+        }
+    }
+
     /// Whether another instruction waits until what this one orders is done: accesses to
     /// memory behind barriers and fences, and what invalidates descriptors behind what does in
     /// another cache.
@@ -62,8 +72,6 @@ impl Accesses {
             },
             FENCE => match other.operation {
                 SYNCS_EXCHANGE => true,
-                // Where a copy is made for one address after another.
-                ELECT => other.guard != ALWAYS,
                 _ => other.is_ordered(),
             },
             DESCRIPTOR_CACHE => other.operation == DESCRIPTOR,
@@ -77,8 +85,12 @@ impl Accesses {
     fn is_ordered(&self) -> bool {
         match self.operation {
             SYNCS | LDGSTS | ATOMS | ATOMS_CAS | BLOCK_BARRIER | CLUSTER_ARRIVAL => true,
-            VOTE | MATCH | REDUX | IMMA | HMMA | QMMA | OMMA => true,
+            // Without a predicate it only tells which threads are there.
+            VOTE | VOTE_OF_WARP => self.read_predicates != 0,
+            MATCH | REDUX | SHFL | ELECT | MOVM => true,
+            IMMA | HMMA | QMMA | OMMA => true,
             SYNCS_EXCHANGE | MEMORY_BARRIER => false,
+            WARPSYNC | NOP => self.sees_others,
             TENSORS_START..=TENSORS_END => true,
             surface if is_of_texture(surface) => false,
             _ => self.is_strong || self.is_asynchronous(),
@@ -97,10 +109,11 @@ impl Accesses {
 
     /// Whether others may wait for this one although they share no register with it.
     pub(in super::super) fn orders_others(&self) -> bool {
-        matches!(
+        let orders = matches!(
             self.operation,
             MEMORY_BARRIER | FENCE | DESCRIPTOR_CACHE | SYNCS_EXCHANGE | SYNCS_CONTROL
-        )
+        );
+        orders || self.publishes
     }
 
     /// Whether the next instruction waits, whatever it is, but for the first half of a barrier.
@@ -134,7 +147,7 @@ impl Accesses {
         are_in_turn && !self.is_read_by(other) && !self.decides(other)
     }
 
-    /// Whether another instruction comes to barriers in shared memory, or to what these order,
+    /// Whether another instruction comes to barriers in shared memory or descriptors of tensors, or to what these order,
     /// after this one.
     pub(in super::super) fn is_in_order_before(&self, other: &Self) -> bool {
         let is_barrier = other.operation == MEMORY_BARRIER && !other.is_first_of_two;
@@ -143,11 +156,12 @@ impl Accesses {
             // The barrier becomes memory like other.
             SYNCS_CONTROL => match other.operation {
                 SYNCS | SYNCS_EXCHANGE | LDGSTS | BLOCK_BARRIER | FENCE => true,
+                WARPSYNC | NOP => other.sees_others,
                 LDSM | STSM | LDS | STS | LD | ST | ATOMS | ATOMS_CAS | ATOM | ATOM_CAS
                 | FLOAT_ATOM => other.guard != NEVER,
                 _ => is_barrier || other.is_asynchronous(),
             },
-            _ => false,
+            _ => self.publishes && other.is_ordered(),
         }
     }
 
@@ -314,9 +328,13 @@ mod tests {
             0x0000_0018_0000_001a_1808_723f,
         ];
         assert_eq!(products.map(waits), [true, false]);
-        // ELECT P1, URZ, PT, and the same if P0 holds.
-        let elect = 0x000f_da00_0382_0000_0000_0000_00ff_782f;
-        assert_eq!([elect, elect & !(7 << 12)].map(waits), [false, true]);
+        // ELECT P1, URZ, PT, VOTEU.ANY UR5, UPT, PT, which tells who is there, and VOTEU.ANY UP0, P1.
+        let together = [
+            0x000f_da00_0382_0000_0000_0000_00ff_782f,
+            0x000f_e200_038e_0100_0000_0000_0005_7886,
+            0x00bf_ca00_0080_0100_0000_0000_00ff_7886,
+        ];
+        assert_eq!(together.map(waits), [true, false, true]);
     }
 
     #[test]

@@ -12,7 +12,7 @@ fn choose(code: &[[u8; INSTRUCTION]]) -> (bool, Choice) {
 
 fn choose_on(chip: Chip, code: &[[u8; INSTRUCTION]]) -> (bool, Choice) {
     let code = code.concat();
-    let understood = Understood::new(&code, &[], chip).unwrap();
+    let understood = Understood::new(&code, &setting(chip)).unwrap();
     let schedule = Schedule::new(&code, &understood, &setting(chip));
     let rules = Rules::new(&code, &understood, &schedule);
     let choose = |first| rules.choose(first, &Deviations::default()).unwrap();

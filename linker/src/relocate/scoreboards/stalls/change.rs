@@ -7,7 +7,7 @@ use super::super::apart::{
 };
 use super::super::bit;
 use super::super::instruction::{
-    Control, ERROR_BARRIER, INSTRUCTION, MEMORY_BARRIER, NOP, RETURN, WARPSYNC, cycles,
+    Control, ERROR_BARRIER, INSTRUCTION, MEMORY_BARRIER, NOP, RETURN, SLEEP, WARPSYNC, cycles,
     is_idle_load, operation,
 };
 use super::super::timing::{LONGEST_SLOW, forwarding, slow_part};
@@ -16,8 +16,8 @@ use super::{LONGEST_DISTANCE, TAKING, planned};
 
 /// CS2R, and RPCMOV where that saves a register for it.
 const READS_ENVIRONMENT: [u16; 2] = [0x005, 0x152];
-/// Cycles from where threads of a warp meet to a `RET`.
-const MEETING_TO_RETURN: u32 = 8;
+/// Cycles from where threads of a warp meet to where they meet again, sleep or return.
+const MEETING_TO_NEXT: u32 = 8;
 
 /// The code as it was and as it is, and what is known of both.
 pub(super) struct Change<'c> {
@@ -243,8 +243,9 @@ impl<'c> Change<'c> {
     /// Cycles between two instructions, of which the second may use what the first one makes.
     fn distance(&self, first: usize, second: usize) -> u32 {
         let pair = [first, second];
-        if pair.map(|at| operation(&self.new[at])) == [WARPSYNC, RETURN] {
-            return MEETING_TO_RETURN;
+        let operations = pair.map(|at| operation(&self.new[at]));
+        if let [WARPSYNC, WARPSYNC | SLEEP | RETURN] = operations {
+            return MEETING_TO_NEXT;
         }
         let Understood {
             uses, units, chip, ..
