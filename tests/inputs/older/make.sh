@@ -55,6 +55,7 @@ for argument in "$@"; do
     12-8)
         "$ptxas" -c -arch=sm_100a -o "t.$version.sm_100a.cubin" t.ptx
         for_both m
+        for_both y
         ;;
     12-9)
         "$ptxas" -c -arch=sm_100a -o "pair.$version.sm_100a.cubin" pair.ptx

@@ -34,6 +34,11 @@ const UNIFORM_TO_LONG: u16 = 0xd12;
 /// MUFU of a register of warps, and ULOP3 of three.
 const UNIFORM_FUNCTION: u16 = 0xd08;
 const UNIFORM_LOGIC: u16 = 0x292;
+/// HSETP2, SHF, IDP and FCHK with a register of warps.
+const UNIFORM_HALVES: u16 = 0xe34;
+const UNIFORM_SHIFT: u16 = 0xe19;
+const UNIFORM_DOT: u16 = 0xc26;
+const UNIFORM_CHECK: u16 = 0xd02;
 
 /// What machine code says enough of today, in all forms: FSETP, DSETP, DSEL,
 /// BSYNC, CALL.REL, BSSY, BRX, LEPC, BRXU, LDL and LDS.
@@ -41,6 +46,12 @@ const SAID: [u16; 11] = [
     0x00b, 0x02a, 0x046, 0x141, 0x144, 0x145, 0x149, 0x14e, 0x158, 0x183, 0x184,
 ];
 const COMPARISON: u16 = 0x00c;
+/// How ISETP of 32 bits is stored with a register, an immediate, and a register of warps.
+const OF_WORDS: [[u8; SHORT]; 3] = [
+    [0x42, 0x10, 0x2e, 0x14],
+    [0x42, 0x10, 0x30, 0x06],
+    [0x42, 0x10, 0x32, 0x14],
+];
 
 /// The code of a section in the form of today; `machine` is its machine code.
 pub(crate) fn renewed<'d>(
@@ -131,11 +142,16 @@ impl<'c> Form<'c> {
     /// That of today, for what CUDA 12.8 stored or did not store.
     fn today(stored: Option<StoredInstruction<'c>>, machine: &[u8; INSTRUCTION]) -> Self {
         let is_said = match opcode(machine) {
-            TO_WORD | UNIFORM_TO_WORD | TO_LONG | UNIFORM_TO_LONG | FROM_LONG
-            | UNIFORM_FROM_LONG => !takes_part(machine),
-            UNIFORM_FUNCTION => is_logarithm(machine),
-            UNIFORM_LOGIC => !is_of_two(machine),
-            _ if operation(machine) == COMPARISON => is_extended(machine),
+            TO_WORD | UNIFORM_TO_WORD | TO_LONG | UNIFORM_TO_LONG => !takes_part(machine),
+            FROM_LONG | UNIFORM_FROM_LONG => !takes_part(machine) && !is_of_half(machine),
+            UNIFORM_FUNCTION => is_root_or_logarithm(machine),
+            UNIFORM_LOGIC => !is_of_two(machine) && !has_predicates(machine, Third::IsFalse),
+            UNIFORM_HALVES => !has_predicates(machine, Third::IsTrue),
+            UNIFORM_SHIFT => shifts_upper_half_left(machine),
+            _ if operation(machine) == COMPARISON => {
+                let is_of_words = || stored.is_some_and(|s| OF_WORDS.iter().any(|w| s.bytes == w));
+                is_extended(machine) || is_for_nothing(machine) && is_of_words()
+            }
             _ => SAID.contains(&operation(machine)),
         };
         match (stored, opcode(machine)) {
@@ -149,6 +165,8 @@ impl<'c> Form<'c> {
             (None, TO_LONG) if !is_said => Self::Stored(&[0x41, 0x12, 0x44, 0x0a]),
             (None, UNIFORM_ROUNDED) => Self::Stored(&[0x41, 0x12, 0x90, 0x44]),
             (None, UNIFORM_LOGIC) if !is_said => Self::Stored(&[0x41, 0x27, 0x10, 0x04]),
+            (None, UNIFORM_DOT) if is_of_four(machine) => Self::Stored(&[0x41, 0x1e, 0x02, 0x04]),
+            (None, UNIFORM_CHECK) => Self::Stored(&[0x41, 0x14, 0x04, 0x0a]),
             (_, _) => Self::Said,
         }
     }
@@ -159,10 +177,67 @@ fn is_extended(machine: &[u8; INSTRUCTION]) -> bool {
     machine[9] & 1 != 0
 }
 
-/// Whether a MUFU is LG2.
-fn is_logarithm(machine: &[u8; INSTRUCTION]) -> bool {
+/// Whether a MUFU is LG2, RSQ or RSQ64H.
+fn is_root_or_logarithm(machine: &[u8; INSTRUCTION]) -> bool {
     const LOGARITHM: u8 = 3;
-    machine[9] >> 2 & 0xf == LOGARITHM
+    const ROOT: u8 = 5;
+    const ROOT_OF_LONG: u8 = 7;
+    matches!(machine[9] >> 2 & 0xf, LOGARITHM | ROOT | ROOT_OF_LONG)
+}
+
+/// What the third predicate of an instruction is where it has none.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Third {
+    IsTrue,
+    IsFalse,
+}
+
+/// The predicate that always holds.
+const ALWAYS: u8 = 7;
+
+/// Whether an instruction writes a second predicate, or reads one besides that which decides about it.
+fn has_predicates(machine: &[u8; INSTRUCTION], nothing: Third) -> bool {
+    let written = match nothing {
+        Third::IsTrue => machine[10] >> 4 & 7,
+        Third::IsFalse => machine[10] >> 1 & 7,
+    };
+    written != ALWAYS || third(machine) != (ALWAYS, nothing)
+}
+
+/// The predicate that an instruction reads besides that which decides about it.
+fn third(machine: &[u8; INSTRUCTION]) -> (u8, Third) {
+    let is_negated = machine[11] >> 2 & 1 == 1;
+    let number = machine[10] >> 7 | (machine[11] & 3) << 1;
+    (
+        number,
+        if is_negated {
+            Third::IsFalse
+        } else {
+            Third::IsTrue
+        },
+    )
+}
+
+/// Whether a comparison is combined with what never holds.
+fn is_for_nothing(machine: &[u8; INSTRUCTION]) -> bool {
+    third(machine) == (ALWAYS, Third::IsFalse)
+}
+
+/// Whether a SHF is that of the upper half of 64 bits to the left.
+fn shifts_upper_half_left(machine: &[u8; INSTRUCTION]) -> bool {
+    let (is_right, is_upper) = (machine[9] & 0x10 != 0, machine[10] & 1 != 0);
+    is_upper && !is_right
+}
+
+/// Whether an IDP is of four pairs of bytes.
+fn is_of_four(machine: &[u8; INSTRUCTION]) -> bool {
+    machine[9] & 0x10 == 0
+}
+
+/// Whether a conversion takes half of a word to one of 64 bits.
+fn is_of_half(machine: &[u8; INSTRUCTION]) -> bool {
+    const HALF: u8 = 1;
+    machine[10] >> 4 & 3 == HALF
 }
 
 /// Whether the third operand of a ULOP3 is nothing.
@@ -236,6 +311,110 @@ mod tests {
         let expected = capsule(&[15, Capsule::MARKER, 6], 0b10_0110, &[&part, &call, &long]);
         assert_eq!(*new, expected);
         assert_eq!(*renewed(new, &[]).unwrap(), expected);
+    }
+
+    /// An instruction by both halves of it.
+    fn words(high: u64, low: u64) -> [u8; INSTRUCTION] {
+        let mut words = [0; INSTRUCTION];
+        words[..8].copy_from_slice(&low.to_le_bytes());
+        words[8..].copy_from_slice(&high.to_le_bytes());
+        words
+    }
+
+    #[test]
+    fn some_forms_with_registers_of_warps_are_stored_today() {
+        // F2F.F64.F16 R10, R26 and F2F.F64.F32; ULOP3.LUT UP1, UR50, UR4, UR5, UR52, 0x3c, UP0; MUFU.RSQ R0, UR48 and MUFU.TANH;
+        // HSETP2.GT.AND P1, PT, R14, UR4, PT and another with P0; SHF.L.U64.HI R39, R38, R31, UR43 and SHF.R.U64; ISETP.NE.U32.AND P2, PT, R2, 0x2, !PT and PT.
+        let (half, logic) = ([0x41, 0x12, 0xa8, 0x44], [0x42, 0x2a, 0x12, 0x14]);
+        let (root, tangent) = ([0x41, 0x50, 0x0a, 0x0a], [0x41, 0x56, 0x0a, 0x0a]);
+        let shift = [0x41, 0x35, 0x0a, 0x04];
+        let (halves, compares) = ([0x42, 0x10, 0x2c, 0x26], [0x42, 0x10, 0x30, 0x06]);
+        let code = [
+            (
+                words(0x004e_a200_0010_1800, 0x0000_001a_000a_7310),
+                half,
+                true,
+            ),
+            (
+                words(0x004e_a200_0020_1800, 0x0000_001a_000a_7310),
+                half,
+                false,
+            ),
+            (
+                words(0x004f_cc00_0802_3c34, 0x0000_0005_0432_7292),
+                logic,
+                true,
+            ),
+            (
+                words(0x000e_2400_0800_1400, 0x0000_0030_0000_7d08),
+                root,
+                false,
+            ),
+            (
+                words(0x000e_2400_0800_2400, 0x0000_0030_0000_7d08),
+                tangent,
+                true,
+            ),
+            (
+                words(0x001f_e400_0bf2_4c00, 0x2000_0004_0e00_7e34),
+                halves,
+                false,
+            ),
+            (
+                words(0x001f_e400_0872_4c00, 0x2000_0004_0e00_7e34),
+                halves,
+                true,
+            ),
+            (
+                words(0x080f_e200_0801_021f, 0x0000_002b_2627_7e19),
+                shift,
+                false,
+            ),
+            (
+                words(0x080f_e400_0800_121d, 0x0000_000f_0e0e_7e19),
+                shift,
+                true,
+            ),
+            (
+                words(0x040f_e200_07f4_5070, 0x0000_0002_0200_780c),
+                compares,
+                false,
+            ),
+            (
+                words(0x040f_e200_03f4_5070, 0x0000_0002_0200_780c),
+                compares,
+                true,
+            ),
+        ];
+        let machine = code.map(|(machine, ..)| machine);
+        let stored = code.each_ref().map(|(_, stored, _)| &stored[..]);
+        let old = [
+            &[15, 0x4000_000b].map(u32::to_le_bytes).concat()[..],
+            &[0; 4],
+            &stored.concat(),
+        ];
+        let kept = code.iter().filter(|(.., is_kept)| *is_kept);
+        let kept: Vec<&[u8]> = kept.map(|(_, stored, _)| &stored[..]).collect();
+        let head = [15, Capsule::MARKER, 11].map(u32::to_le_bytes).concat();
+        let new = [&head[..], &[0b1010_1010, 0b10, 0, 0], &kept.concat()].concat();
+        assert_eq!(
+            *renewed(old.concat().into(), machine.as_flattened()).unwrap(),
+            new
+        );
+    }
+
+    #[test]
+    fn products_of_bytes_and_checks_are_stored_today() {
+        // IDP.4A.U8.U8 R0, R0, UR4, RZ, IDP.2A.LO.U16.S8 R39, R39, UR42, R9, and FCHK P0, R12, UR8.
+        let machine = [
+            words(0x000f_e200_0800_00ff, 0x0000_0004_0000_7c26),
+            words(0x000f_cc00_0800_1409, 0x0000_002a_2727_7c26),
+            words(0x000e_a200_0800_0000, 0x0000_0008_0c00_7d02),
+        ];
+        let old = capsule(&[15, 0x4000_0003], 0b111, &[]);
+        let stored: [&[u8]; 2] = [&[0x41, 0x1e, 0x02, 0x04], &[0x41, 0x14, 0x04, 0x0a]];
+        let new = capsule(&[15, Capsule::MARKER, 3], 0b010, &stored);
+        assert_eq!(*renewed(old.into(), machine.as_flattened()).unwrap(), new);
     }
 
     #[test]
