@@ -526,6 +526,11 @@ impl<'e> Schedule<'e> {
         accesses(event).is_some_and(|(own, is_write)| own.is_covered_by(is_write, others))
     }
 
+    /// Whether an instruction waits for what the compiler made it wait for.
+    pub(super) fn waits_again(&self, at: usize) -> bool {
+        self.uses.waits_again(at)
+    }
+
     /// Whether somebody may need an event.
     pub(super) fn has_result(&self, event: usize) -> bool {
         let Event {

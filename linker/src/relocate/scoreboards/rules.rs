@@ -305,7 +305,10 @@ impl Rules<'_> {
                     || self.schedule.is_uniform(event)
                     || wait == Wait::UniformUsers && self.schedule.comes_late_here(event, at)
             }
-            Wait::Same => bit(self.events[event].board) & mask != 0,
+            Wait::Same if self.schedule.waits_again(at) => {
+                bit(self.events[event].board) & mask != 0
+            }
+            Wait::Same => self.schedule.is_due(event, at),
             Wait::Nothing => self.schedule.is_due(event, at),
         };
         if let Some(own) = named_before(self.code, self.flow, self.events, at) {

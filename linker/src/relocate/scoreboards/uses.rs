@@ -34,16 +34,25 @@ impl Uses {
             let is_start = at == 0 || flow.ends_block(at - 1);
             block.push(if is_start { at } else { block[at - 1] });
         }
+        let sees_others =
+            |accesses: &Option<Accesses>| accesses.as_ref().is_some_and(Accesses::sees_others);
         let returns: Vec<bool> = code.iter().map(|i| operation(i) == RETURN).collect();
         Self {
             places: Places::new(&accesses, |at| !returns[at]),
-            accesses,
             releases: code.iter().map(|i| releases(i)).collect(),
-            waits_again: code.iter().map(|i| wait(i) == Wait::Same).collect(),
+            waits_again: (code.iter().zip(&accesses))
+                .map(|(i, accesses)| wait(i) == Wait::Same && !sees_others(accesses))
+                .collect(),
             leads_on: code.iter().map(|i| leads_on(i)).collect(),
+            accesses,
             returns,
             block,
         }
+    }
+
+    /// Whether an instruction waits for what the compiler made it wait for.
+    pub(super) fn waits_again(&self, at: usize) -> bool {
+        self.waits_again[at]
     }
 
     /// An instruction takes other scoreboards than before.

@@ -46,6 +46,11 @@ const DOUBLES: RangeInclusive<u16> = 0x028..=0x02b;
 const ATOMS_CAS: u16 = 0x18d;
 
 impl Accesses {
+    /// Whether threads of a warp meet there to see what others of them have done.
+    pub(in super::super) fn sees_others(&self) -> bool {
+        self.sees_others
+    }
+
     /// The same of a WARPSYNC behind which threads see what others of their warp have done.
     pub(in super::super) fn seeing_others(self) -> Self {
         let sees_others = true;
@@ -72,7 +77,7 @@ impl Accesses {
             },
             FENCE => match other.operation {
                 SYNCS_EXCHANGE => true,
-                _ => other.is_ordered(),
+                _ => other.is_ordered() || other.is_done_together(),
             },
             DESCRIPTOR_CACHE => other.operation == DESCRIPTOR,
             _ => false,
@@ -86,14 +91,22 @@ impl Accesses {
         match self.operation {
             SYNCS | LDGSTS | ATOMS | ATOMS_CAS | BLOCK_BARRIER | CLUSTER_ARRIVAL => true,
             // Without a predicate it only tells which threads are there.
-            VOTE | VOTE_OF_WARP => self.read_predicates != 0,
-            MATCH | REDUX | SHFL | ELECT | MOVM => true,
-            IMMA | HMMA | QMMA | OMMA => true,
+            VOTE => self.read_predicates != 0,
+            MATCH | REDUX | IMMA | HMMA | QMMA | OMMA => true,
             SYNCS_EXCHANGE | MEMORY_BARRIER => false,
             WARPSYNC | NOP => self.sees_others,
             TENSORS_START..=TENSORS_END => true,
             surface if is_of_texture(surface) => false,
             _ => self.is_strong || self.is_asynchronous(),
+        }
+    }
+
+    /// Whether threads of a warp do something else together, which comes behind fences, but not behind barriers in shared
+    /// memory that are set up.
+    fn is_done_together(&self) -> bool {
+        match self.operation {
+            VOTE_OF_WARP => self.read_predicates != 0,
+            operation => matches!(operation, SHFL | ELECT | MOVM),
         }
     }
 
@@ -161,7 +174,7 @@ impl Accesses {
                 | FLOAT_ATOM => other.guard != NEVER,
                 _ => is_barrier || other.is_asynchronous(),
             },
-            _ => self.publishes && other.is_ordered(),
+            _ => self.publishes && (other.is_ordered() || other.is_done_together()),
         }
     }
 
