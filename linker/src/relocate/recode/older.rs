@@ -185,7 +185,7 @@ fn is_root_or_logarithm(machine: &[u8; INSTRUCTION]) -> bool {
     matches!(machine[9] >> 2 & 0xf, LOGARITHM | ROOT | ROOT_OF_LONG)
 }
 
-/// What the third predicate of an instruction is where it has none.
+/// What the third predicate of an instruction is: what always holds, or that negated, stands for none.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Third {
     IsTrue,
@@ -206,16 +206,11 @@ fn has_predicates(machine: &[u8; INSTRUCTION], nothing: Third) -> bool {
 
 /// The predicate that an instruction reads besides that which decides about it.
 fn third(machine: &[u8; INSTRUCTION]) -> (u8, Third) {
-    let is_negated = machine[11] >> 2 & 1 == 1;
     let number = machine[10] >> 7 | (machine[11] & 3) << 1;
-    (
-        number,
-        if is_negated {
-            Third::IsFalse
-        } else {
-            Third::IsTrue
-        },
-    )
+    match machine[11] >> 2 & 1 {
+        0 => (number, Third::IsTrue),
+        _ => (number, Third::IsFalse),
+    }
 }
 
 /// Whether a comparison is combined with what never holds.
@@ -324,7 +319,8 @@ mod tests {
     #[test]
     fn some_forms_with_registers_of_warps_are_stored_today() {
         // F2F.F64.F16 R10, R26 and F2F.F64.F32; ULOP3.LUT UP1, UR50, UR4, UR5, UR52, 0x3c, UP0; MUFU.RSQ R0, UR48 and MUFU.TANH;
-        // HSETP2.GT.AND P1, PT, R14, UR4, PT and another with P0; SHF.L.U64.HI R39, R38, R31, UR43 and SHF.R.U64; ISETP.NE.U32.AND P2, PT, R2, 0x2, !PT and PT.
+        // HSETP2.GT.AND P1, PT, R14, UR4, PT and another with P0; SHF.L.U64.HI R39, R38, R31, UR43 and SHF.R.U64; ISETP.NE.U32.AND
+        // P2, PT, R2, 0x2, !PT and PT.
         let (half, logic) = ([0x41, 0x12, 0xa8, 0x44], [0x42, 0x2a, 0x12, 0x14]);
         let (root, tangent) = ([0x41, 0x50, 0x0a, 0x0a], [0x41, 0x56, 0x0a, 0x0a]);
         let shift = [0x41, 0x35, 0x0a, 0x04];

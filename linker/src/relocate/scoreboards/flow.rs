@@ -214,20 +214,25 @@ impl Flow {
         members
     }
 
-    /// Whether control may come from behind an instruction to one of some kind.
-    pub(super) fn leads_to(&self, at: usize, is_meant: impl Fn(usize) -> bool) -> bool {
-        let mut is_seen = vec![false; self.starts.len()];
-        let mut waiting = self.followers(at).to_vec();
-        while let Some(at) = waiting.pop() {
-            if std::mem::replace(&mut is_seen[at], true) {
-                continue;
+    /// From behind which instructions control may come to one of some kind.
+    pub(super) fn leading_to(&self, is_meant: impl Fn(usize) -> bool) -> Vec<bool> {
+        let count = self.waits.len();
+        let mut before: Vec<Vec<usize>> = vec![Vec::new(); count + 1];
+        for at in 0..count {
+            for &next in self.followers(at) {
+                before[next].push(at);
             }
-            if is_meant(at) {
-                return true;
-            }
-            waiting.extend(self.followers(at));
         }
-        false
+        let mut leads = vec![false; count];
+        let mut waiting: Vec<usize> = (0..count).filter(|&at| is_meant(at)).collect();
+        while let Some(at) = waiting.pop() {
+            for &earlier in &before[at] {
+                if !std::mem::replace(&mut leads[earlier], true) {
+                    waiting.push(earlier);
+                }
+            }
+        }
+        leads
     }
 
     /// Where control goes behind an instruction.

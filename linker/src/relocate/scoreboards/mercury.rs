@@ -2,7 +2,7 @@
 //!
 //! Machine code has one instruction for where threads of a warp meet to see what others of them have done, and for where they
 //! only have to be together, such as before products of matrices. What has been ordered is waited for by the former alone. And
-//! what orders tensor memory, which processors do by themselves, is an instruction that does nothing (case `older_effects`).
+//! what orders tensor memory, which processors do by themselves, is an instruction that does nothing (cases `older_effects`, `older_order`).
 
 use crate::cubin::Capsule;
 
@@ -70,9 +70,8 @@ pub(in crate::relocate) fn with_awaited_fences(
     let told = Told::by(setting.capsule);
     let is_meeting = |at: usize| told.is_meeting(at, &instructions[at]);
     let flow = Flow::new(code, &events(code), setting)?;
-    let awaited: Vec<usize> = fences
-        .filter(|&fence| flow.leads_to(fence, is_meeting))
-        .collect();
+    let leads_to_meeting = flow.leading_to(is_meeting);
+    let awaited: Vec<usize> = fences.filter(|&fence| leads_to_meeting[fence]).collect();
     let mut code = (!awaited.is_empty()).then(|| code.to_vec())?;
     let (instructions, _) = code.as_chunks_mut::<INSTRUCTION>();
     for fence in awaited {

@@ -97,31 +97,29 @@ pub(super) fn split_behind_effects(
     starts: &mut [bool],
     setting: &Setting<'_>,
 ) -> bool {
-    let splits_there = |instruction: &&&[u8]| {
+    let may_split = |instruction: &[u8]| {
         let operation = instruction::operation(instruction);
         matches!(
             operation,
             instruction::WARPSYNC | instruction::BREAK | instruction::YIELD
         )
     };
-    let last = instructions.iter().rposition(|i| splits_there(&i));
+    // Behind the last of them nothing is asked.
+    let last = instructions.iter().rposition(|i| may_split(i));
+    let instructions = &instructions[..last.map_or(0, |last| last + 1)];
     let told = LazyCell::new(|| Told::by(setting.capsule));
     let mut is_behind = false;
     let mut splits = false;
-    let instructions = instructions
-        .iter()
-        .enumerate()
-        .take(last.map_or(0, |last| last + 1));
-    for ((at, instruction), start) in instructions.zip(starts) {
+    for ((at, instruction), start) in instructions.iter().enumerate().zip(starts) {
         is_behind &= !*start;
-        match instruction::operation(instruction) {
-            instruction::WARPSYNC | instruction::BREAK | instruction::YIELD if is_behind => {
-                *start = true;
-                is_behind = false;
-                splits = true;
-            }
-            instruction::NOP => is_behind |= told.is_tensor_fence(at, instruction),
-            _ => is_behind |= has_effects(instruction, setting.chip),
+        if may_split(instruction) && is_behind {
+            *start = true;
+            is_behind = false;
+            splits = true;
+        } else {
+            is_behind |= has_effects(instruction, setting.chip)
+                || instruction::operation(instruction) == instruction::NOP
+                    && told.is_tensor_fence(at, instruction);
         }
     }
     splits
