@@ -56,7 +56,7 @@ use super::scoreboards::{Compiled, Origin, Setting};
 use super::{Relocated, debug_registers, place_inside, scoreboards};
 
 use alone::LeftOut;
-use choice::{Choice, SLOW_REPORT, behind_ordered_barriers, is_of_shared_barrier};
+use choice::{Choice, SLOW_REPORT, behind_ordered_barriers, is_of_shared_barrier, moved_ends};
 use environment::Reads;
 use exits::ChangedExit;
 pub(crate) use moves::Moves;
@@ -478,6 +478,7 @@ impl Recoded {
             left_out: left_out.then(|| LeftOut::new(&machine, has(LDGSTS))),
             writes_surfaces: machine.iter().any(|i| writes_surface(operation(*i))),
             is_ordered: behind_ordered_barriers(&machine),
+            moved_ends: moved_ends(&all, &machine),
             has_shared_barrier: parsed.stored.iter().any(is_of_shared_barrier),
             has_shared_copy: has(LDGSTS),
             for_debuggers: wanted.for_debuggers,
@@ -489,15 +490,19 @@ impl Recoded {
             let old = machine.get(group.start..group.end)?;
             pieces.extend(choice.pieces(group, old)?);
         }
-        let gone = exits::report_before_pauses(&mut pieces, &all, &machine, chip);
-        let is_same = pieces.len() == machine.len()
+        let mut gone = exits::report_before_pauses(&mut pieces, &all, &machine, chip);
+        gone.extend(&choice.moved_ends);
+        let is_same = gone.is_empty()
+            && pieces.len() == machine.len()
             && pieces.iter().all(|piece| matches!(piece, Piece::Old(_)));
         if is_same || all.last()?.end != machine.len() {
             return None;
         }
         let exits = ChangedExit::all(&pieces, &machine);
         let waits_anew = |piece: &Piece| matches!(piece, Piece::Behind(_) | Piece::Pause(_));
-        let waits_anew = pieces.iter().any(waits_anew) || choice.environment.is_any();
+        let waits_anew = pieces.iter().any(waits_anew)
+            || choice.environment.is_any()
+            || !choice.moved_ends.is_empty();
         let (mut code, moves, padding) = moves::apply(&machine, &pieces, tables)?;
         let pauses = exits
             .iter()

@@ -35,9 +35,11 @@ for argument in "$@"; do
         # Code with line tables.
         case $version.$sm in
         12-[89].1*)
-            sed "s/^\.target .*/.target sm_$sm/" n.ptx >n.tmp.ptx
-            "$ptxas" -c -lineinfo -arch="sm_$sm" -o "n.$version.sm_$sm.cubin" n.tmp.ptx
-            rm n.tmp.ptx
+            for name in n z; do
+                sed "s/^\.target .*/.target sm_$sm/" "$name.ptx" >"$name.tmp.ptx"
+                "$ptxas" -c -lineinfo -arch="sm_$sm" -o "$name.$version.sm_$sm.cubin" "$name.tmp.ptx"
+                rm "$name.tmp.ptx"
+            done
             ;;
         esac
         # Code for debuggers.

@@ -2,7 +2,8 @@
 
 use super::super::expanded::starts_of_blocks;
 use super::super::scoreboards::instruction::{
-    BREAK, BSYNC, EXIT, INSTRUCTION, MEMORY_BARRIER, NOP, WARPSYNC, is_idle_load, operation,
+    BREAK, BSYNC, END_COLLECTIVE, EXIT, INSTRUCTION, MEMORY_BARRIER, NOP, RESULT, WARPSYNC,
+    counts_threads, is_idle_load, operation,
 };
 use super::alone::LeftOut;
 use super::control::Guard;
@@ -52,6 +53,11 @@ const WAIT_FOR_ALL: [u8; INSTRUCTION] = [
     0x18, 0x79, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xe2, 0xff, 0x03,
 ];
 
+/// `B2R.RESULT RZ`.
+const IGNORED_RESULT: [u8; INSTRUCTION] = [
+    0x1c, 0x73, 0xff, 0, 0, 0, 0, 0, 0, 0x40, 0x0e, 0, 0, 0xe2, 0x0f, 0,
+];
+
 /// An `EXIT` in Mercury code, and which bytes are the predicate and what it asks besides.
 const STORED_EXIT: [u8; INSTRUCTION] = [1, 0x11, 0, 0x0a, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 const STORED_GUARD: usize = 4;
@@ -67,6 +73,8 @@ pub(super) struct Choice {
     /// Whether `MEMBAR.SC.CTA` stands right before each instruction, in its block. No other barrier comes between that and a report.
     pub(super) is_ordered: Vec<bool>,
     pub(super) has_shared_barrier: bool,
+    /// Ends of collectives that stand behind what fetches a result now, and are no instructions of their own any more.
+    pub(super) moved_ends: Vec<usize>,
     pub(super) has_shared_copy: bool,
     pub(super) for_debuggers: bool,
     /// Whether the code is not optimized.
@@ -82,6 +90,17 @@ impl Choice {
         old: &[&[u8; INSTRUCTION]],
     ) -> Option<Vec<Piece>> {
         let same = group.start..group.end;
+        if self.moved_ends.contains(&group.start) {
+            return Some(Vec::new());
+        }
+        if self.moved_ends.contains(&group.end) {
+            return Some((group.start..=group.end).map(Piece::Old).collect());
+        }
+        if counts_in_collective(old) {
+            let (end, before) = (group.end - 1, group.start..group.end - 1);
+            let fetch = [Piece::New(IGNORED_RESULT), Piece::Old(end)];
+            return Some(before.map(Piece::Old).chain(fetch).collect());
+        }
         if self.unreports(group, old) {
             return Some(same.skip(old.len() - 1).map(Piece::Old).collect());
         }
@@ -171,6 +190,28 @@ impl Choice {
         let count = self.pieces(group, old)?.len();
         (count != old.len()).then_some(count)
     }
+}
+
+/// Whether a group is a collective that counts threads at a barrier, and fetches no result: CUDA 12 left that out where nobody
+/// needs it.
+fn counts_in_collective(old: &[&[u8; INSTRUCTION]]) -> bool {
+    let is_collective = matches!(old, [start, .., end] if [operation(*start), operation(*end)] == [WARPSYNC, END_COLLECTIVE]);
+    is_collective
+        && old.iter().any(|i| counts_threads(*i))
+        && !old.iter().any(|i| operation(*i) == RESULT)
+}
+
+/// The ends of collectives that Mercury code takes for something idle, because they changed places with what fetches a result.
+pub(super) fn moved_ends(groups: &[Group<'_>], machine: &[&[u8; INSTRUCTION]]) -> Vec<usize> {
+    let is_end = |group: &&Group<'_>| {
+        let end = machine.get(group.start..group.end);
+        group.is_idle() && matches!(end, Some([end]) if operation(*end) == END_COLLECTIVE)
+    };
+    groups
+        .iter()
+        .filter(is_end)
+        .map(|group| group.start)
+        .collect()
 }
 
 /// Whether instructions report errors as these do.

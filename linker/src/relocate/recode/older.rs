@@ -12,8 +12,9 @@ use crate::cubin::{Capsule, StoredInstruction};
 use crate::error::{ParseError, Problem};
 
 use super::super::scoreboards::instruction::{
-    Control, END_COLLECTIVE, INSTRUCTION, WARPSYNC, opcode, operation,
+    Control, END_COLLECTIVE, INSTRUCTION, NOP, RESULT, WARPSYNC, opcode, operation,
 };
+use super::control::{self, Place};
 use super::{Group, groups};
 
 /// How long a stored instruction without operands of its own is.
@@ -46,6 +47,9 @@ const SAID: [u16; 11] = [
     0x00b, 0x02a, 0x046, 0x141, 0x144, 0x145, 0x149, 0x14e, 0x158, 0x183, 0x184,
 ];
 const COMPARISON: u16 = 0x00c;
+
+/// The byte of the register that an instruction writes.
+const WRITTEN: usize = 2;
 /// How ISETP of 32 bits is stored with a register, an immediate, and a register of warps.
 const OF_WORDS: [[u8; SHORT]; 3] = [
     [0x42, 0x10, 0x2e, 0x14],
@@ -93,7 +97,7 @@ pub(crate) fn renewed<'d>(
 /// Of the idle instructions before those on long numbers, the last takes what is
 /// left of the time, where CUDA 12 has the first take it. What a collective waits
 /// for at its start, it waits for at its end, too; behind a barrier whose number is in a
-/// register it moves the upper half of that down in another way.
+/// register it moves the upper half of that down in another way, and what fetches the result comes before its end.
 pub(super) fn with_waits_of_today(code: &[u8], capsule: &[u8]) -> Option<Vec<u8>> {
     let capsule = Capsule::parse(capsule).ok()?;
     let mut changed = code.to_vec();
@@ -103,7 +107,8 @@ pub(super) fn with_waits_of_today(code: &[u8], capsule: &[u8]) -> Option<Vec<u8>
         let machine = machine.get_mut(run.first()?.start..run.last()?.end)?;
         if run.first().is_some_and(Group::is_idle) {
             machine.sort_by_key(|idle| Reverse(Control::of(idle).stall()));
-            machine.iter_mut().for_each(Control::keep_ready);
+            let idle = machine.iter_mut().filter(|i| operation(*i) == NOP);
+            idle.for_each(Control::keep_ready);
         } else if let [start, .., end] = machine
             && operation(start) == WARPSYNC
             && operation(end) == END_COLLECTIVE
@@ -113,7 +118,38 @@ pub(super) fn with_waits_of_today(code: &[u8], capsule: &[u8]) -> Option<Vec<u8>
             machine.iter_mut().for_each(shift_lower_half);
         }
     }
+    for pair in groups.windows(2) {
+        let collective = machine.get_mut(pair[0].start..pair[1].end)?;
+        if let [.., end, result] = collective
+            && pair[1].is_idle()
+            && operation(end) == END_COLLECTIVE
+            && operation(result) == RESULT
+        {
+            fetch_before_end(collective)?;
+        }
+    }
     (changed != code).then_some(changed)
+}
+
+/// Lets what fetches the result of a barrier come before the end of a collective, which waits for it, and the threads go on
+/// behind that. `None` where they went on elsewhere.
+fn fetch_before_end(collective: &mut [[u8; INSTRUCTION]]) -> Option<()> {
+    /// Cycles until a register can be written again.
+    const TO_SAME: u8 = 6;
+    let [start, .., shift, end, result] = collective else {
+        return None;
+    };
+    if let Place::Distance(distance) = control::place(start) {
+        *start = control::with_distance(start, distance + INSTRUCTION as i64)?;
+    }
+    if shift[WRITTEN] == result[WRITTEN] {
+        Control::set_stall(shift, TO_SAME);
+        Control::keep_ready(shift);
+    }
+    let waits = Control::of(end).waits() | Control::of(result).takes();
+    Control::set_waits(end, waits);
+    std::mem::swap(end, result);
+    Some(())
 }
 
 /// Makes SHF.R.U32.HI R, RZ, 0x10, R the same shift of a lower half, with nothing above.
@@ -448,5 +484,30 @@ mod tests {
         let capsule = capsule(&[15, Capsule::MARKER, 1], 0, &[&[0xd1, 1], &[1; 16]]);
         let changed = with_waits_of_today(code([0b10, 0, 1]).as_flattened(), &capsule);
         assert_eq!(changed.unwrap(), code([0b10, 0, 0b11]).as_flattened());
+    }
+
+    #[test]
+    fn results_of_barriers_are_fetched_before_collectives_end() {
+        // WARPSYNC.COLLECTIVE.ALL, BAR.RED.POPC R6, R6, P0, SHF.R.U32 R6, R6, 0x10, RZ, ENDCOLLECTIVE, B2R.RESULT R5.
+        let collective = |distance: u64| words(0x003f_ea00_03c0_0000, 0x7948 | distance << 16);
+        let count = words(0x0001_e400_0001_4000, 0x0000_0006_0000_731d);
+        let shift = words(0x001f_c800_0000_16ff, 0x0000_0010_0606_7819);
+        let end = |waits: u64| words(0x000f_ea00_0380_0000 | waits << 52, 0x791b);
+        let result = |register: u64| words(0x000e_2200_000e_4000, 0x731c | register << 16);
+        let old = [collective(12), count, shift, end(0), result(5)];
+        let capsule = capsule(
+            &[15, Capsule::MARKER, 2],
+            0,
+            &[&[0x51, 2], &[1; 16], &[0xd0, 0]],
+        );
+        let changed = with_waits_of_today(old.as_flattened(), &capsule).unwrap();
+        let new = [collective(16), count, shift, result(5), end(0b11)];
+        assert_eq!(changed, new.as_flattened());
+        // The register that the shift writes is written again later.
+        let old = [collective(12), count, shift, end(0), result(6)];
+        let changed = with_waits_of_today(old.as_flattened(), &capsule).unwrap();
+        let (changed, _) = changed.as_chunks::<INSTRUCTION>();
+        assert_eq!(Control::of(&changed[2]).stall(), 6);
+        assert_eq!(changed[3], result(6));
     }
 }

@@ -30,8 +30,9 @@ pub(in crate::relocate) const MEMORY_BARRIER: u16 = 0x192;
 pub(in crate::relocate) const ERROR_BARRIER: u16 = 0x1ab;
 /// BRX and BRXU, which lead where a table says.
 pub(in crate::relocate) const TABLE_BRANCHES: [u16; 2] = [0x149, 0x158];
-/// BAR, for the threads of a block.
+/// BAR, for the threads of a block, and B2R, which fetches its result.
 pub(in crate::relocate) const BLOCK_BARRIER: u16 = 0x11d;
+pub(in crate::relocate) const RESULT: u16 = 0x11c;
 /// FENCE, between views of memory.
 pub(in crate::relocate) const FENCE: u16 = 0x1c6;
 pub(in crate::relocate) const DEPBAR: u16 = 0x11a;
@@ -145,7 +146,7 @@ impl Control {
     }
 
     /// One bit for each scoreboard that an instruction takes.
-    pub(super) fn takes(self) -> u8 {
+    pub(in crate::relocate) fn takes(self) -> u8 {
         bit(self.write()) | bit(self.read())
     }
 
@@ -508,6 +509,13 @@ pub(super) fn wait(instruction: &[u8]) -> Wait {
         NOP => Wait::Same,
         _ => Wait::Nothing,
     }
+}
+
+/// Whether the instruction is a BAR that counts threads whose predicate holds. Others have the
+/// number of a predicate in their bits, and do not ask for it.
+pub(in crate::relocate) fn counts_threads(instruction: &[u8]) -> bool {
+    const COUNTING: u8 = 2;
+    operation(instruction) == BLOCK_BARRIER && instruction[9] >> 5 == COUNTING
 }
 
 /// Whether the instruction is a WARPSYNC behind which threads go one after another.

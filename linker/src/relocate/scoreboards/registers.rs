@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 
 use super::instruction::{
     BLOCK_BARRIER, BOARDS, Control, LDGSTS, MEMORY_BARRIER, PHASE, SYNCS_EXCHANGE, TEXTURE_QUERY,
-    names_texture, opcode, operation,
+    counts_threads, names_texture, opcode, operation,
 };
 use super::operands::{
     Bits128, COMES_LATER, FROM_PREDICATES, File, IS_UNIFORM, TENSOR_ALLOCATE, TO_PREDICATES, VOTE,
@@ -230,7 +230,7 @@ impl Accesses {
         };
         if operation == VOTE_OF_WARP {
             read_predicates |= predicate(File::Thread, bits.get(87, 3));
-        } else if READS_PREDICATE.has(plain) || reduces_in_block(operation, &bits) {
+        } else if READS_PREDICATE.has(plain) || counts_threads(instruction) {
             read_predicates |= named(87);
         }
         if FROM_PREDICATES.contains(&operation) {
@@ -521,13 +521,6 @@ impl Accesses {
     fn deciding(&self) -> u16 {
         predicate(self.file, self.guard & 7)
     }
-}
-
-/// Whether an instruction is a BAR that counts threads whose predicate holds. Others have the
-/// number of a predicate in their bits, and do not ask for it.
-fn reduces_in_block(operation: u16, bits: &Bits128) -> bool {
-    const REDUCTION: u8 = 2;
-    operation == BLOCK_BARRIER && bits.get(77, 3) == REDUCTION
 }
 
 /// One bit for a predicate, none for the one that always holds.
