@@ -73,7 +73,7 @@ pub(super) struct Choice {
     /// Whether `MEMBAR.SC.CTA` stands right before each instruction, in its block. No other barrier comes between that and a report.
     pub(super) is_ordered: Vec<bool>,
     pub(super) has_shared_barrier: bool,
-    /// Ends of collectives that stand behind what fetches a result now, and are no instructions of their own any more.
+    /// Ends of collectives that stand behind what fetches a result now, and are no instructions of their own any more, in order.
     pub(super) moved_ends: Vec<usize>,
     pub(super) has_shared_copy: bool,
     pub(super) for_debuggers: bool,
@@ -90,10 +90,11 @@ impl Choice {
         old: &[&[u8; INSTRUCTION]],
     ) -> Option<Vec<Piece>> {
         let same = group.start..group.end;
-        if self.moved_ends.contains(&group.start) {
+        let is_moved_end = |at: usize| self.moved_ends.binary_search(&at).is_ok();
+        if is_moved_end(group.start) {
             return Some(Vec::new());
         }
-        if self.moved_ends.contains(&group.end) {
+        if is_moved_end(group.end) {
             return Some((group.start..=group.end).map(Piece::Old).collect());
         }
         if counts_in_collective(old) {

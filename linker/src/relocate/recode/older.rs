@@ -132,7 +132,7 @@ pub(super) fn with_waits_of_today(code: &[u8], capsule: &[u8]) -> Option<Vec<u8>
 }
 
 /// Lets what fetches the result of a barrier come before the end of a collective, which waits for it, and the threads go on
-/// behind that. `None` where they went on elsewhere.
+/// behind that. `None` if that is too far.
 fn fetch_before_end(collective: &mut [[u8; INSTRUCTION]]) -> Option<()> {
     /// Cycles until a register can be written again.
     const TO_SAME: u8 = 6;
