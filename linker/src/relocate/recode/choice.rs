@@ -196,8 +196,8 @@ impl Choice {
 /// Whether a group is a collective that counts threads at a barrier, and fetches no result: CUDA 12 left that out where nobody
 /// needs it.
 fn counts_in_collective(old: &[&[u8; INSTRUCTION]]) -> bool {
-    let is_collective = matches!(old, [start, .., end] if [operation(*start), operation(*end)] == [WARPSYNC, END_COLLECTIVE]);
-    is_collective
+    let [start, .., end] = old else { return false };
+    [operation(*start), operation(*end)] == [WARPSYNC, END_COLLECTIVE]
         && old.iter().any(|i| counts_threads(*i))
         && !old.iter().any(|i| operation(*i) == RESULT)
 }

@@ -181,12 +181,16 @@ impl<'c> Form<'c> {
             TO_WORD | UNIFORM_TO_WORD | TO_LONG | UNIFORM_TO_LONG => !takes_part(machine),
             FROM_LONG | UNIFORM_FROM_LONG => !takes_part(machine) && !is_of_half(machine),
             UNIFORM_FUNCTION => is_root_or_logarithm(machine),
-            UNIFORM_LOGIC => !is_of_two(machine) && !has_predicates(machine, Third::IsFalse),
-            UNIFORM_HALVES => !has_predicates(machine, Third::IsTrue),
+            UNIFORM_LOGIC => {
+                !is_of_two(machine)
+                    && written(machine, FIRST_WRITTEN) == ALWAYS
+                    && read(machine) == NEVER
+            }
+            UNIFORM_HALVES => written(machine, SECOND_WRITTEN) == ALWAYS && read(machine) == ALWAYS,
             UNIFORM_SHIFT => shifts_upper_half_left(machine),
             _ if operation(machine) == COMPARISON => {
                 let is_of_words = || stored.is_some_and(|s| OF_WORDS.iter().any(|w| s.bytes == w));
-                is_extended(machine) || is_for_nothing(machine) && is_of_words()
+                is_extended(machine) || read(machine) == NEVER && is_of_words()
             }
             _ => SAID.contains(&operation(machine)),
         };
@@ -221,37 +225,22 @@ fn is_root_or_logarithm(machine: &[u8; INSTRUCTION]) -> bool {
     matches!(machine[9] >> 2 & 0xf, LOGARITHM | ROOT | ROOT_OF_LONG)
 }
 
-/// What the third predicate of an instruction is: what always holds, or that negated, stands for none.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Third {
-    IsTrue,
-    IsFalse,
-}
-
-/// The predicate that always holds.
+/// The predicate that always holds, and that negated, which never does.
 const ALWAYS: u8 = 7;
+const NEVER: u8 = ALWAYS | 8;
 
-/// Whether an instruction writes a second predicate, or reads one besides that which decides about it.
-fn has_predicates(machine: &[u8; INSTRUCTION], nothing: Third) -> bool {
-    let written = match nothing {
-        Third::IsTrue => machine[10] >> 4 & 7,
-        Third::IsFalse => machine[10] >> 1 & 7,
-    };
-    written != ALWAYS || third(machine) != (ALWAYS, nothing)
+/// The bits where predicates stand that an instruction writes, and that which it reads besides the one that decides about it.
+const FIRST_WRITTEN: u32 = 81;
+const SECOND_WRITTEN: u32 = 84;
+const READ: u32 = 87;
+
+fn written(machine: &[u8; INSTRUCTION], from: u32) -> u8 {
+    (u128::from_le_bytes(*machine) >> from) as u8 & ALWAYS
 }
 
-/// The predicate that an instruction reads besides that which decides about it.
-fn third(machine: &[u8; INSTRUCTION]) -> (u8, Third) {
-    let number = machine[10] >> 7 | (machine[11] & 3) << 1;
-    match machine[11] >> 2 & 1 {
-        0 => (number, Third::IsTrue),
-        _ => (number, Third::IsFalse),
-    }
-}
-
-/// Whether a comparison is combined with what never holds.
-fn is_for_nothing(machine: &[u8; INSTRUCTION]) -> bool {
-    third(machine) == (ALWAYS, Third::IsFalse)
+/// The predicate that is read, and 8 more if it must not hold.
+fn read(machine: &[u8; INSTRUCTION]) -> u8 {
+    (u128::from_le_bytes(*machine) >> READ) as u8 & NEVER
 }
 
 /// Whether a SHF is that of the upper half of 64 bits to the left.

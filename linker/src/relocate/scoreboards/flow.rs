@@ -11,6 +11,7 @@ use rustc_hash::FxHashSet;
 use super::effort::Effort;
 use super::held::Held;
 use super::instruction::{BOARDS, INSTRUCTION, Next, is_branch, next, releases};
+use super::mercury::Told;
 use super::order::reverse_postorder;
 use super::{Event, Setting};
 use blocks::Successors;
@@ -49,13 +50,23 @@ pub(super) struct Flow {
 impl Flow {
     /// `None` where it is not known where control goes.
     pub(super) fn new(code: &[u8], events: &[Event], setting: &Setting<'_>) -> Option<Self> {
+        Self::with(code, events, setting, &Told::by(setting.capsule))
+    }
+
+    /// The same with what somebody may have read of the Mercury code already.
+    pub(super) fn with(
+        code: &[u8],
+        events: &[Event],
+        setting: &Setting<'_>,
+        told: &Told<'_>,
+    ) -> Option<Self> {
         let instructions: Vec<&[u8]> = code.chunks_exact(INSTRUCTION).collect();
         let nexts = (0..).step_by(INSTRUCTION).zip(&instructions);
         let nexts: Vec<Next> = nexts.map(|(offset, i)| next(i, offset)).collect();
         let successors = Successors::new(&nexts, setting.tables)?;
         let mut starts = blocks::starts(&instructions, &nexts, &successors);
         let splits_behind_effects =
-            blocks::split_behind_effects(&instructions, &mut starts, setting);
+            blocks::split_behind_effects(&instructions, &mut starts, setting.chip, told);
         let waits: Vec<u8> = instructions.iter().map(|i| releases(i)).collect();
         let first_event = first_events(instructions.len(), events);
         let has_own = |at: usize| first_event[at] < first_event[at + 1];

@@ -4,6 +4,8 @@
 //! only have to be together, such as before products of matrices. What has been ordered is waited for by the former alone. And
 //! what orders tensor memory, which processors do by themselves, is an instruction that does nothing (cases `older_effects`, `older_order`).
 
+use std::cell::OnceCell;
+
 use crate::cubin::Capsule;
 
 use super::super::recode::groups;
@@ -18,39 +20,58 @@ const MEETINGS: [[u8; 2]; 2] = [[0x47, 0x76], [0x47, 0x6c]];
 /// The first byte of that of `tcgen05.fence` and `tcgen05.wait::ld`.
 const TENSOR_FENCE: u8 = 0x63;
 
+/// What the Mercury code of a function tells, read once somebody asks for an instruction that it may be about.
+pub(super) struct Told<'c> {
+    capsule: &'c [u8],
+    numbers: OnceCell<Numbers>,
+}
+
 /// The numbers of instructions that Mercury code tells apart, in order.
-#[derive(Debug, Default)]
-pub(super) struct Told {
+#[derive(Default)]
+struct Numbers {
     meetings: Vec<usize>,
     tensor_fences: Vec<usize>,
 }
 
-impl Told {
-    /// What Mercury code tells; nothing where it can not be read.
-    pub(super) fn by(capsule: &[u8]) -> Self {
-        let mut told = Self::default();
-        let Ok(capsule) = Capsule::parse(capsule) else {
-            return told;
-        };
-        for group in groups(&capsule) {
-            let stored = group.stored.as_ref();
-            match stored.and_then(|stored| stored.body().get(1..)?.first_chunk()) {
-                Some(kind) if MEETINGS.contains(kind) => told.meetings.push(group.start),
-                Some([TENSOR_FENCE, _]) => told.tensor_fences.push(group.start),
-                Some(_) | None => {}
-            }
-        }
-        told
+impl<'c> Told<'c> {
+    pub(super) fn by(capsule: &'c [u8]) -> Self {
+        let numbers = OnceCell::new();
+        Self { capsule, numbers }
     }
 
     /// Whether threads meet at an instruction to see what others have done.
     pub(super) fn is_meeting(&self, at: usize, instruction: &[u8]) -> bool {
-        matches!(operation(instruction), WARPSYNC | NOP) && self.meetings.binary_search(&at).is_ok()
+        let is_named = || self.numbers().meetings.binary_search(&at).is_ok();
+        matches!(operation(instruction), WARPSYNC | NOP) && is_named()
     }
 
     /// Whether an instruction orders tensor memory by itself.
     pub(super) fn is_tensor_fence(&self, at: usize, instruction: &[u8]) -> bool {
-        operation(instruction) == NOP && self.tensor_fences.binary_search(&at).is_ok()
+        let is_named = || self.numbers().tensor_fences.binary_search(&at).is_ok();
+        operation(instruction) == NOP && is_named()
+    }
+
+    fn numbers(&self) -> &Numbers {
+        self.numbers.get_or_init(|| Numbers::of(self.capsule))
+    }
+}
+
+impl Numbers {
+    /// Those of some Mercury code; none where it can not be read.
+    fn of(capsule: &[u8]) -> Self {
+        let mut numbers = Self::default();
+        let Ok(capsule) = Capsule::parse(capsule) else {
+            return numbers;
+        };
+        for group in groups(&capsule) {
+            let stored = group.stored.as_ref();
+            match stored.and_then(|stored| stored.body().get(1..)?.first_chunk()) {
+                Some(kind) if MEETINGS.contains(kind) => numbers.meetings.push(group.start),
+                Some([TENSOR_FENCE, _]) => numbers.tensor_fences.push(group.start),
+                Some(_) | None => {}
+            }
+        }
+        numbers
     }
 }
 
@@ -69,7 +90,7 @@ pub(in crate::relocate) fn with_awaited_fences(
     fences.peek()?;
     let told = Told::by(setting.capsule);
     let is_meeting = |at: usize| told.is_meeting(at, &instructions[at]);
-    let flow = Flow::new(code, &events(code), setting)?;
+    let flow = Flow::with(code, &events(code), setting, &told)?;
     let leads_to_meeting = flow.leading_to(is_meeting);
     let awaited: Vec<usize> = fences.filter(|&fence| leads_to_meeting[fence]).collect();
     let mut code = (!awaited.is_empty()).then(|| code.to_vec())?;
@@ -98,10 +119,10 @@ mod tests {
             &long,
             &[0x41, 0x2c, 0x02, 0x0a],
         ];
-        let told = Told::by(&capsule.concat());
+        let capsule = capsule.concat();
         let meets =
-            |told: &Told| [0, 1, 2, 3].map(|at| told.is_meeting(at, &WARPSYNC.to_le_bytes()));
-        assert_eq!(meets(&told), [true, false, true, false]);
+            |told: &Told<'_>| [0, 1, 2, 3].map(|at| told.is_meeting(at, &WARPSYNC.to_le_bytes()));
+        assert_eq!(meets(&Told::by(&capsule)), [true, false, true, false]);
         assert_eq!(meets(&Told::by(&[])), [false; 4]);
     }
 }

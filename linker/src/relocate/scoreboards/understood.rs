@@ -1,9 +1,7 @@
 //! What is known of code before it is asked which time it takes.
 
-use std::cell::LazyCell;
-
 use super::flow::Flow;
-use super::instruction::{Chip, INSTRUCTION, NOP, WARPSYNC, operation};
+use super::instruction::{Chip, INSTRUCTION};
 use super::mercury::Told;
 use super::registers::Accesses;
 use super::timing::Unit;
@@ -24,17 +22,15 @@ pub(super) struct Understood {
 impl Understood {
     /// `None` where it is not known where control goes.
     pub(super) fn new(code: &[u8], setting: &Setting<'_>) -> Option<Self> {
-        let told = LazyCell::new(|| Told::by(setting.capsule));
+        let told = Told::by(setting.capsule);
         let accesses = |at: usize, instruction: &[u8; INSTRUCTION]| {
             let accesses = Accesses::of(instruction)?;
-            // Few functions have such instructions.
-            let may_meet = matches!(operation(instruction), WARPSYNC | NOP);
-            match may_meet && told.is_meeting(at, instruction) {
+            match told.is_meeting(at, instruction) {
                 true => Some(accesses.seeing_others()),
                 false => Some(accesses),
             }
         };
-        Self::with(code, setting, accesses)
+        Self::made(code, setting, &told, accesses)
     }
 
     /// The same where somebody knows what instructions at their places do with registers.
@@ -43,9 +39,18 @@ impl Understood {
         setting: &Setting<'_>,
         accesses: impl Fn(usize, &[u8; INSTRUCTION]) -> Option<Accesses>,
     ) -> Option<Self> {
+        Self::made(code, setting, &Told::by(setting.capsule), accesses)
+    }
+
+    fn made(
+        code: &[u8],
+        setting: &Setting<'_>,
+        told: &Told<'_>,
+        accesses: impl Fn(usize, &[u8; INSTRUCTION]) -> Option<Accesses>,
+    ) -> Option<Self> {
         let chip = setting.chip;
         let events = events(code);
-        let flow = Flow::new(code, &events, setting)?;
+        let flow = Flow::with(code, &events, setting, told)?;
         let (instructions, _) = code.as_chunks::<INSTRUCTION>();
         let numbered = instructions.iter().enumerate();
         let accesses = numbered.map(|(at, instruction)| accesses(at, instruction));

@@ -1,10 +1,7 @@
 //! Which instructions follow each other, and where blocks of them start and end.
 
-use std::cell::LazyCell;
-
 use crate::merge::TableBranch;
 
-use super::super::Setting;
 use super::super::instruction::{self, Chip, INSTRUCTION, Next, next};
 use super::super::mercury::Told;
 use super::super::operands::{Bits128, TENSOR_BARRIER, TENSOR_COPY, TENSOR_MULTIPLY};
@@ -95,7 +92,8 @@ pub(super) fn starts(instructions: &[&[u8]], nexts: &[Next], successors: &Succes
 pub(super) fn split_behind_effects(
     instructions: &[&[u8]],
     starts: &mut [bool],
-    setting: &Setting<'_>,
+    chip: Chip,
+    told: &Told<'_>,
 ) -> bool {
     let may_split = |instruction: &[u8]| {
         let operation = instruction::operation(instruction);
@@ -107,7 +105,6 @@ pub(super) fn split_behind_effects(
     // Behind the last of them nothing is asked.
     let last = instructions.iter().rposition(|i| may_split(i));
     let instructions = &instructions[..last.map_or(0, |last| last + 1)];
-    let told = LazyCell::new(|| Told::by(setting.capsule));
     let mut is_behind = false;
     let mut splits = false;
     for ((at, instruction), start) in instructions.iter().enumerate().zip(starts) {
@@ -117,9 +114,7 @@ pub(super) fn split_behind_effects(
             is_behind = false;
             splits = true;
         } else {
-            is_behind |= has_effects(instruction, setting.chip)
-                || instruction::operation(instruction) == instruction::NOP
-                    && told.is_tensor_fence(at, instruction);
+            is_behind |= has_effects(instruction, chip) || told.is_tensor_fence(at, instruction);
         }
     }
     splits
