@@ -5,13 +5,16 @@
 //! under the same signature. Each signature is a node of its own, so that the
 //! edges stay as many as the call graph has records.
 
-use std::collections::VecDeque;
+mod circles;
+
 use std::ops::Index;
 
 use rustc_hash::FxHashMap;
 
 use crate::id::{FunctionId, Id as _, IdVec, PrototypeId};
 use crate::merge::Function;
+
+pub(crate) use circles::Circles;
 
 /// Functions and signatures, grouped into components.
 #[derive(Debug)]
@@ -56,6 +59,13 @@ impl Index<usize> for Lists {
         let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.nodes[start as usize..self.ends[index] as usize]
     }
+}
+
+/// The bits of a word that are one, by their numbers.
+pub(crate) fn ones(word: u64) -> impl Iterator<Item = usize> {
+    let rest = std::iter::successors(Some(word), |left| Some(left & left.wrapping_sub(1)));
+    rest.take_while(|left| *left != 0)
+        .map(|left| left.trailing_zeros() as usize)
 }
 
 impl CallGraph {
@@ -201,62 +211,33 @@ impl CallGraph {
         if targets.is_empty() {
             return;
         }
-        // One visit of the graph is enough for as many functions as a word has bits.
-        let word = u64::BITS as usize;
-        for (batch, functions) in from.chunks(word).enumerate() {
-            let mut bits: FxHashMap<FunctionId, u64> = FxHashMap::default();
-            for (bit, &function) in functions.iter().enumerate() {
-                *bits.entry(function).or_default() |= 1 << bit;
-            }
-            let own = |function| bits.get(&function).copied().unwrap_or(0);
-            let reaching = self.over_callers(own, |sum, more| *sum |= more);
+        for (batch, functions) in from.chunks(Self::BATCH).enumerate() {
+            let reaching = self.reaching(functions);
             for &target in targets {
-                let mut left = reaching[target];
-                while left != 0 {
-                    visit(batch * word + left.trailing_zeros() as usize, target);
-                    left &= left - 1;
+                for bit in ones(reaching[target]) {
+                    visit(batch * Self::BATCH + bit, target);
                 }
             }
         }
     }
 
-    /// Functions that call each other in a circle and that `function` reaches,
-    /// the first one again at the end. Empty if there are none.
-    pub(crate) fn circle(&self, function: FunctionId) -> Vec<FunctionId> {
-        let reached = self.reached_from(function);
-        let start = reached.iter().map(|f| f.index()).find(|&node| {
-            let component = self.component[node] as usize;
-            self.is_cyclic(component)
-        });
-        let Some(start) = start else {
-            return Vec::new();
-        };
-        // The shortest way from the start to itself stays in its component.
-        let mut before = FxHashMap::default();
-        let mut pending = VecDeque::from([start as u32]);
-        while let Some(node) = pending.pop_front() {
-            for &next in &self.successors[node as usize] {
-                if self.component[next as usize] != self.component[start] {
-                    continue;
-                }
-                if next as usize == start {
-                    let mut circle = vec![next];
-                    let mut at = node;
-                    while at as usize != start {
-                        circle.push(at);
-                        at = before[&at];
-                    }
-                    circle.push(next);
-                    let in_order = circle.into_iter().rev();
-                    return in_order.filter_map(|node| self.function(node)).collect();
-                }
-                before.entry(next).or_insert_with(|| {
-                    pending.push_back(next);
-                    node
-                });
-            }
+    /// How many functions [`CallGraph::reaching`] takes at once.
+    pub(crate) const BATCH: usize = u64::BITS as usize;
+
+    /// For each function, which of a batch of functions reach it or are it, as bits: one visit of the graph is enough for
+    /// as many as a word has.
+    pub(crate) fn reaching(&self, batch: &[FunctionId]) -> IdVec<FunctionId, u64> {
+        let mut bits: FxHashMap<FunctionId, u64> = FxHashMap::default();
+        for (bit, &function) in batch.iter().enumerate() {
+            *bits.entry(function).or_default() |= 1 << bit;
         }
-        Vec::new()
+        let own = |function| bits.get(&function).copied().unwrap_or(0);
+        self.over_callers(own, |sum, more| *sum |= more)
+    }
+
+    /// The circles of calls in the graph.
+    pub(crate) fn circles(&self) -> Circles<'_> {
+        Circles::new(self)
     }
 
     fn by_function<T>(&self, value: impl Fn(usize) -> T) -> IdVec<FunctionId, T> {
@@ -395,8 +376,9 @@ mod tests {
     fn circles_are_found_from_outside() {
         let graph = graph(&[(0, 1), (1, 2), (2, 3), (3, 1), (2, 2), (4, 0), (5, 5)], 6);
         let circle = |from| -> Vec<usize> {
-            let circle = graph.circle(FunctionId::new(from));
-            circle.into_iter().map(FunctionId::index).collect()
+            let mut circles = graph.circles();
+            let circle = circles.from(FunctionId::new(from)).iter();
+            circle.map(|function| function.index()).collect()
         };
         assert_eq!(circle(4), [1, 2, 3, 1]);
         assert_eq!(circle(2), [2, 2]);

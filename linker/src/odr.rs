@@ -185,6 +185,7 @@ fn is_device_function(symbol: &Symbol<'_>) -> bool {
 /// What belongs to the sections of an object.
 #[derive(Default)]
 struct Tables<'o> {
+    /// By their offsets.
     relocations: FxHashMap<usize, Vec<Patch<'o>>>,
     /// Sizes of the parameters of kernels, by their code.
     parameters: FxHashMap<usize, u16>,
@@ -214,6 +215,9 @@ impl<'o> Tables<'o> {
                 };
                 relocations.push((relocation.offset, relocation.kind, relocation.addend, name));
             }
+        }
+        for relocations in tables.relocations.values_mut() {
+            relocations.sort_by_key(|(offset, ..)| *offset);
         }
         // In Mercury objects, only machine code has parameters.
         if let Some(native) = &object.native {
@@ -270,9 +274,10 @@ fn definition<'o, 'd>(
         .relocations
         .get(&place)
         .map_or(&[][..], Vec::as_slice);
-    let relocations = within
+    let first = within.partition_point(|(offset, ..)| *offset < start);
+    let relocations = within[first..]
         .iter()
-        .filter(|(offset, ..)| (start..end).contains(offset))
+        .take_while(|(offset, ..)| *offset < end)
         .map(|&(offset, kind, addend, name)| (offset - start, kind, addend, name))
         .collect();
     Definition {

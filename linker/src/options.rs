@@ -2,13 +2,13 @@
 //!
 //! ```
 //! use rustnvlink::container::host::ReferenceScope;
-//! use rustnvlink::options::{Behaviour, DebugLevel, KernelFilter, Options, Patterns};
+//! use rustnvlink::options::{Behaviour, DebugLevel, KernelFilter, NamePatterns, Options, Patterns};
 //!
 //! let mut options = Options::new("sm_90a".parse().unwrap());
 //! options.behaviour = Behaviour::Nvlink; // nvlink's bytes also where it is plainly wrong
 //! options.kernels = KernelFilter::Matching(Patterns {
-//!     external: vec!["_Z4saxpy*".to_owned()],
-//!     internal: Vec::new(),
+//!     external: NamePatterns::from_iter(["_Z4saxpy*"]),
+//!     internal: NamePatterns::default(),
 //! });
 //! options.settings.debug = DebugLevel::Symbols; // nvlink -g
 //! let keeps = |name, scope| options.kernels.keeps(name, scope);
@@ -16,6 +16,8 @@
 //! assert!(!keeps("_Z4axpy", ReferenceScope::External));
 //! assert!(!keeps("_Z4saxpyiPf", ReferenceScope::Internal)); // a static kernel
 //! ```
+
+use rustc_hash::FxHashSet;
 
 use crate::arch::Sm;
 use crate::container::host::{ReferenceScope, pattern_matches};
@@ -53,13 +55,43 @@ pub enum KernelFilter {
     MatchingOptimized(Patterns),
 }
 
-/// Patterns for whole names, in which `*` is any run of characters.
+/// The names that host code uses.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Patterns {
-    /// For names that all files know.
-    pub external: Vec<String>,
-    /// For names that a file keeps to itself.
-    pub internal: Vec<String>,
+    /// Names that all files know.
+    pub external: NamePatterns,
+    /// Names that a file keeps to itself.
+    pub internal: NamePatterns,
+}
+
+/// Patterns for whole names, in which `*` is any run of characters. Most are names without any, so that thousands are looked up
+/// as fast as a few.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct NamePatterns {
+    names: FxHashSet<String>,
+    /// Those with a `*`.
+    runs: Vec<String>,
+}
+
+impl NamePatterns {
+    /// Whether one of them matches a name.
+    pub fn matches(&self, name: &str) -> bool {
+        self.names.contains(name) || self.runs.iter().any(|p| pattern_matches(p, name))
+    }
+}
+
+impl<S: Into<String>> FromIterator<S> for NamePatterns {
+    fn from_iter<I: IntoIterator<Item = S>>(patterns: I) -> Self {
+        let mut all = Self::default();
+        for pattern in patterns.into_iter().map(Into::into) {
+            if !pattern.contains('*') {
+                all.names.insert(pattern);
+            } else if !all.runs.contains(&pattern) {
+                all.runs.push(pattern);
+            }
+        }
+        all
+    }
 }
 
 impl KernelFilter {
@@ -73,8 +105,7 @@ impl KernelFilter {
                     ReferenceScope::External => &patterns.external,
                     ReferenceScope::Internal => &patterns.internal,
                 };
-                let mut patterns = patterns.iter();
-                patterns.any(|pattern| pattern_matches(pattern, name))
+                patterns.matches(name)
             }
         }
     }

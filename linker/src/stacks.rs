@@ -52,13 +52,14 @@ impl Stacks {
             }
         }
         let name_of = |f: FunctionId| merged.name_of(f);
+        let mut circles = pruned.graph.circles();
         for entry in entries {
             let name = name_of(entry);
             let text =
                 format!("Stack size for entry function '{name}' cannot be statically determined");
             let mut warning = Diagnostic::new(Severity::Warning, "unbounded-stack", text);
-            let circle = pruned.graph.circle(entry).into_iter();
-            let circle: Vec<String> = circle.map(|f| readable(name_of(f))).collect();
+            let circle = circles.from(entry).iter();
+            let circle: Vec<String> = circle.map(|&f| readable(name_of(f))).collect();
             if !circle.is_empty() {
                 warning =
                     warning.with_note(format_args!("calls go round: {}", circle.join(" -> ")));

@@ -11,7 +11,7 @@ use rustnvlink::cubin::{
     Prototype, RelocationAction, Section, ToolNote, UnifiedEntry,
 };
 use rustnvlink::error::ParseError;
-use rustnvlink::options::{EarlyAddresses, ImageKind, Options};
+use rustnvlink::options::{Behaviour, EarlyAddresses, ImageKind, Options};
 use rustnvlink::{Input, link};
 
 /// One way to damage a file.
@@ -376,6 +376,49 @@ fn no_symbol_makes_a_large_image() {
                 }
             }
         }
+    }
+}
+
+/// Nor is what a section without bytes says of its size, whatever type it has.
+#[test]
+fn no_section_without_bytes_makes_a_large_image() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/inputs");
+    for (name, sm) in [("callee.sm_110", "sm_110"), ("saxpy.sm_90", "sm_90")] {
+        let input = std::fs::read(folder.join(format!("{name}.cubin"))).unwrap();
+        let (headers, count) = section_headers(&input);
+        for (section, kind) in (1..count).flat_map(|s| [(s, 8), (s, 0x7000_0015)]) {
+            let mut data = input.clone();
+            overwrite(&mut data, headers + section * 64 + 4, 4, kind);
+            overwrite(&mut data, headers + section * 64 + 32, 8, 1 << 40);
+            let options = Options::new(sm.parse().unwrap());
+            let image = link(&[Input { name, data: &data }], &options).image;
+            assert!(
+                image.unwrap_or_default().len() < 1 << 24,
+                "{name}: {section}"
+            );
+        }
+    }
+}
+
+/// Code that a link would make of Mercury code, of which the object has none.
+#[test]
+fn machine_code_needs_mercury_code() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/inputs");
+    let name = "callee.sm_100";
+    let input = std::fs::read(folder.join(format!("{name}.cubin"))).unwrap();
+    let (headers, _) = section_headers(&input);
+    let file = File::parse(&input).unwrap();
+    let notes = file.section_by_name(".note.nv.cuinfo").unwrap();
+    let mut data = input.clone();
+    // Code by type and flags.
+    overwrite(&mut data, headers + notes * 64 + 4, 4, 1);
+    overwrite(&mut data, headers + notes * 64 + 8, 8, 6);
+    for behaviour in [Behaviour::Own, Behaviour::Nvlink] {
+        let mut options = Options::new("sm_100".parse().unwrap());
+        options.behaviour = behaviour;
+        let outcome = link(&[Input { name, data: &data }], &options);
+        assert!(outcome.image.is_none());
+        assert!(outcome.diagnostics.has_errors());
     }
 }
 

@@ -5,7 +5,9 @@ use std::path::Path;
 use proptest::prelude::*;
 use rustnvlink::arch::Sm;
 use rustnvlink::cubin::{File, Note, NoteKind, ObjectKind, SymbolOther, ToolNote, UnifiedIndex};
-use rustnvlink::options::{Behaviour, EarlyAddresses, ImageKind, KernelFilter, Options, Patterns};
+use rustnvlink::options::{
+    Behaviour, EarlyAddresses, ImageKind, KernelFilter, NamePatterns, Options, Patterns,
+};
 use rustnvlink::{Input, link};
 
 const ARCHS: [u16; 5] = [75, 80, 90, 100, 120];
@@ -240,8 +242,8 @@ fn every_kernel_has_its_texture_parameters() {
         assert_eq!(of(&["first", "second"], &options), [1, 1], "sm_{arch}");
         for kernel in ["first", "second"] {
             options.kernels = KernelFilter::Matching(Patterns {
-                external: vec![kernel.to_owned()],
-                internal: Vec::new(),
+                external: NamePatterns::from_iter([kernel]),
+                internal: NamePatterns::default(),
             });
             assert_eq!(of(&[kernel], &options), [1], "sm_{arch}: {kernel}");
         }

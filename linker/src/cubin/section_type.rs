@@ -129,8 +129,14 @@ impl SectionType {
             Self::PROGBITS | Self::CUDA_CONSTANT => match name.strip_prefix(".nv.constant") {
                 Some(bank) => {
                     let end = bank.find(|c: char| !c.is_ascii_digit());
-                    let bank = bank[..end.unwrap_or(bank.len())].parse().unwrap_or(0);
-                    Self(Self::CONSTANT0.wrapping_add(bank))
+                    let bank = match &bank[..end.unwrap_or(bank.len())] {
+                        "" => Some(0),
+                        digits => digits.parse().ok(),
+                    };
+                    // The numbers behind those of banks are other types, which the name does not mean.
+                    let is_free = |bank: &u32| *bank < Self::CUDA_COMPAT.0 - Self::CONSTANT0;
+                    bank.filter(is_free)
+                        .map_or(self, |bank| Self(Self::CONSTANT0 + bank))
                 }
                 None if self == Self::PROGBITS && name.starts_with(".nv.global.init") => {
                     Self::CUDA_GLOBAL_INIT

@@ -1,9 +1,10 @@
 //! Registers: a kernel needs as many as the most demanding function it
 //! reaches.
 
+use crate::call_graph::{self, CallGraph};
 use crate::cubin::InfoCode;
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::id::{FunctionId, Id as _, IdVec};
+use crate::id::{FunctionId, IdVec};
 use crate::merge::Payload;
 use crate::options::{Behaviour, Names};
 use crate::prune::Pruned;
@@ -58,10 +59,11 @@ pub(super) fn check_known(
     let functions = &pruned.merged.functions;
     let may_say_nothing = !pruned.merged.target.is_hopper_or_newer();
     let has_some_before = |id: FunctionId| {
-        let mut reached = pruned.graph.reached_from(id).into_iter();
-        pruned.live.entries[id]
-            && reached
-                .any(|other| registers.own(other) > 0 && functions[other].text < functions[id].text)
+        let is_before = |other: FunctionId| {
+            registers.own(other) > 0 && functions[other].text < functions[id].text
+        };
+        let reached = || pruned.graph.reached_from(id).into_iter();
+        pruned.live.entries[id] && reached().any(is_before)
     };
     let is_known = |id: FunctionId| match (behaviour, registers.own[id]) {
         (Behaviour::Nvlink, None) if may_say_nothing => true,
@@ -128,34 +130,34 @@ fn limit(pruned: &Pruned<'_>, entry: FunctionId) -> Option<u32> {
 /// their code, and for each the kernels that reach it, last created first.
 fn raises(pruned: &Pruned<'_>, registers: &Registers) -> Vec<Raise> {
     let functions = &pruned.merged.functions;
-    let mut entries: Vec<(FunctionId, u32, Vec<bool>)> = Vec::new();
-    for entry in pruned.entries() {
-        let mut reached = vec![false; functions.len()];
-        for function in pruned.graph.reached_from(entry) {
-            reached[function.index()] = true;
-        }
-        entries.push((entry, registers.own(entry), reached));
-    }
-    entries.reverse();
     let mut callees: Vec<FunctionId> = functions
         .enumerate()
         .filter(|(id, f)| pruned.is_called(*id) && f.text.is_some() && pruned.live.functions[*id])
         .map(|(id, _)| id)
         .collect();
     callees.sort_by_key(|&id| functions[id].text);
-    let mut raises = Vec::new();
-    for function in callees {
-        let own = registers.own(function);
-        for (entry, count, reached) in &mut entries {
-            if reached[function.index()] && own > *count {
-                *count = own;
-                raises.push(Raise {
-                    function,
-                    entry: *entry,
-                    count: *count,
-                });
+    let mut entries: Vec<FunctionId> = pruned.entries().collect();
+    entries.reverse();
+    // A kernel's count grows a few times, whatever the program's size.
+    let mut raises: Vec<(usize, Raise)> = Vec::new();
+    for batch in entries.chunks(CallGraph::BATCH) {
+        let reaching = pruned.graph.reaching(batch);
+        let mut counts: Vec<u32> = batch.iter().map(|&entry| registers.own(entry)).collect();
+        for (place, &function) in callees.iter().enumerate() {
+            let own = registers.own(function);
+            for number in call_graph::ones(reaching[function]) {
+                if own > counts[number] {
+                    counts[number] = own;
+                    let raise = Raise {
+                        function,
+                        entry: batch[number],
+                        count: own,
+                    };
+                    raises.push((place, raise));
+                }
             }
         }
     }
-    raises
+    raises.sort_by_key(|(place, _)| *place);
+    raises.into_iter().map(|(_, raise)| raise).collect()
 }

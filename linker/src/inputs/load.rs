@@ -559,14 +559,14 @@ impl<'a, 'd> Loader<'a, 'd> {
 }
 
 /// The patterns for names of a kind and scope that host code uses.
-fn patterns<'r>(
+fn patterns<'r, C: FromIterator<&'r str>>(
     references: impl Iterator<Item = &'r HostReferences<'r>>,
     kind: ReferenceKind,
     scope: ReferenceScope,
-) -> Vec<String> {
+) -> C {
     let fitting = references.filter(|r| r.kind == kind && r.scope == scope);
     let patterns = fitting.flat_map(|references| &references.patterns);
-    patterns.map(|pattern| (*pattern).to_owned()).collect()
+    patterns.copied().collect()
 }
 
 /// The modules whose linked code is in some input: what is left of them waits

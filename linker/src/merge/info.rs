@@ -64,16 +64,33 @@ impl<'d> Merger<'d, '_> {
         match owner {
             Some(function) => {
                 let known = &mut self.merged.functions[function].records;
-                records.reverse();
-                // A second name of the code has records, too.
-                records.extend_from_slice(known);
-                *known = self.arena.list(&records);
-                records.clear();
+                match known.is_empty() {
+                    true => {
+                        records.reverse();
+                        *known = self.arena.list(&records);
+                        records.clear();
+                    }
+                    // A second name of the code has records, too.
+                    false => {
+                        let further = self.further_records.entry(function).or_default();
+                        further.append(&mut records);
+                    }
+                }
             }
             None => self.merged.records.append(&mut records),
         }
         self.records_of_section = records;
         Ok(())
+    }
+
+    /// Puts the records of functions that several sections of the input are about before those of the first one.
+    pub(super) fn join_further_records(&mut self) {
+        for (function, mut records) in std::mem::take(&mut self.further_records) {
+            let known = &mut self.merged.functions[function].records;
+            records.reverse();
+            records.extend_from_slice(known);
+            *known = self.arena.list(&records);
+        }
     }
 
     /// Refuses attribute records whose section says that it is something else, as nvlink does when all is merged: it takes

@@ -53,6 +53,8 @@ pub(super) struct Merger<'d, 'l> {
     prototype_ids: FxHashMap<&'d str, PrototypeId>,
     /// The records of the section that is being merged: kept for its capacity, empty between sections.
     pub(super) records_of_section: Vec<InfoRecord<'d>>,
+    /// The records of functions that more than one section of the input is about, but those of the first section.
+    pub(super) further_records: FxHashMap<FunctionId, Vec<InfoRecord<'d>>>,
     /// The names of sections that record resolved relocations.
     pub(super) records: FxHashSet<&'d str>,
     /// The symbol that relocations to dropped labels get, if they get one (case `debug_lost_labels`).
@@ -132,6 +134,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             reference_parameters: FxHashMap::default(),
             prototype_ids: FxHashMap::default(),
             records_of_section: Vec::new(),
+            further_records: FxHashMap::default(),
             records: FxHashSet::default(),
             lost: finds_lost_labels(options).then_some(merged.nothing),
             constants_size: None,

@@ -35,10 +35,7 @@ impl<'a, 'd> Twins<'a, 'd> {
     ) -> Option<&'a NativeSection<'d>> {
         match current.same_named.first(twin.index) {
             first if first == twin.index => None,
-            first => {
-                let mut sections = self.native.sections.iter();
-                sections.find(|other| other.index == first)
-            }
+            first => self.native.section(first),
         }
     }
 }
@@ -222,11 +219,10 @@ impl<'d> Merger<'d, '_> {
         let Some(patched) = twins.place(index) else {
             return Ok(());
         };
-        let mut sections = twins.native.sections.iter();
-        let data = sections.find_map(|other| match other.role {
-            NativeRole::Data { mercury, .. } if other.index == index => Some(mercury),
+        let data = match twins.native.section(index).map(|section| section.role) {
+            Some(NativeRole::Data { mercury, .. }) => Some(mercury),
             _ => None,
-        });
+        };
         let is_left_out =
             |offset: u64| data.is_some_and(|section| current.is_discarded_data(section, offset));
         let first = twins.first_of_name(current, list);

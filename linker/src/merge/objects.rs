@@ -133,6 +133,7 @@ impl<'d> Merger<'d, '_> {
             self.merge_section(&mut current, index, section)
                 .map_err(|e| e.in_section(section.name))?;
         }
+        self.join_further_records();
         self.check_addresses(&current);
         self.merge_native(&current)
     }
@@ -144,10 +145,17 @@ impl<'d> Merger<'d, '_> {
             .filter(|symbol| symbol.kind.leads_to_section())
             .filter_map(|symbol| symbol.place.section())
             .collect();
-        // Debug sections that are empty have no symbol (case `lineinfo_empty`).
+        // Debug sections that are empty have no symbol (case `lineinfo_empty`), and data of other tools may have none (case
+        // `section_names`). In Mercury objects that would be data of machine code, which is not linked.
         let all = current.object.sections.iter().enumerate();
+        let has_native = current.object.native.is_some();
+        let needs_no_symbol = |section: &InputSection<'_>| match section.role {
+            Role::Debug => true,
+            Role::Constant(_) | Role::GlobalInit => !has_native,
+            _ => false,
+        };
         sections.extend(
-            all.filter(|(_, section)| section.role == Role::Debug)
+            all.filter(|(_, section)| needs_no_symbol(section))
                 .map(|(index, _)| index as u32),
         );
         sections.sort_unstable();

@@ -8,16 +8,18 @@
 
 mod contradictions;
 mod native;
+mod plausible;
 
 use crate::arch::{Abi, FileFlags, OldFileFlags};
 use crate::cubin::{
-    DeviceNote, File, ObjectKind, Place, Relocation, Section, SectionFlags, SectionType, Symbol,
-    SymbolOther, SymbolType, UnifiedTable, section_name,
+    DeviceNote, File, ObjectKind, Relocation, Section, SectionFlags, SectionType, Symbol,
+    UnifiedTable, section_name,
 };
 use crate::error::{NvlinkError, ParseError};
 use crate::options::Behaviour;
 
 pub(crate) use native::{Native, NativeRole, NativeSection};
+use plausible::{check_code, check_frames, check_sizes, check_targets};
 
 /// Prefix of the names of sections that hold the slot of a unified function.
 const STUB_SECTION: &str = ".nv.uft.rel.";
@@ -222,6 +224,9 @@ impl<'d> Object<'d> {
             Behaviour::Own => contradictions::check(&file, &symbols)?,
             Behaviour::Nvlink => {}
         }
+        if native.is_some() {
+            check_code(&file, &sections)?;
+        }
         check_sizes(&file, &sections, &symbols)?;
         let is_unified = |section: &Section<'_>| {
             matches!(
@@ -278,9 +283,9 @@ impl<'d> Object<'d> {
 
     /// The bytes that follow a section of compiler constants in the file; none for other sections.
     pub(crate) fn behind_constants(&self, section: usize) -> &'d [u8] {
-        let mut all = self.behind_constants.iter();
-        all.find(|(index, _)| *index == section)
-            .map_or(&[], |(_, bytes)| bytes)
+        let all = &self.behind_constants;
+        let found = all.binary_search_by_key(&section, |(index, _)| *index);
+        found.map_or(&[], |at| all[at].1)
     }
 
     /// The signature string at `offset`.
@@ -342,11 +347,6 @@ fn strings<'d>(file: &File<'d>) -> Result<Section<'d>, ParseError> {
     }
 }
 
-/// The largest size of a section or variable. No GPU has as much memory, and sums of smaller sizes cannot overflow.
-const LARGEST: u64 = 1 << 40;
-/// The strictest alignment. Images are padded to alignments, so this bounds how much a damaged input can make us write.
-const STRICTEST: u64 = 1 << 20;
-
 /// The bytes of the file that follow each section of compiler constants.
 fn behind_constants<'d>(file: &File<'d>, sections: &[InputSection<'_>]) -> Vec<(usize, &'d [u8])> {
     let sections = file.sections.iter().zip(sections).enumerate();
@@ -359,127 +359,6 @@ fn behind_constants<'d>(file: &File<'d>, sections: &[InputSection<'_>]) -> Vec<(
         (index, file.data.get(end..).unwrap_or_default())
     });
     behind.collect()
-}
-
-/// Whether a section has nothing that can be relocated, because it describes other sections or has no bytes (case
-/// `odd_sections`). nvlink has this check up to sm_90.
-fn has_no_addresses(section: &InputSection<'_>) -> bool {
-    let is_description = matches!(
-        section.kind,
-        SectionType::REL | SectionType::RELA | SectionType::NOTE
-    );
-    is_description
-        || matches!(
-            section.role,
-            Role::Info | Role::CallGraph | Role::Prototype | Role::Global | Role::Shared
-        )
-}
-
-/// Checks that the sections exist that others belong to, and that those with relocations can have them.
-fn check_targets(file: &File<'_>, sections: &[InputSection<'_>]) -> Result<(), ParseError> {
-    for (index, section) in file.sections.iter().enumerate() {
-        let is_relocations = matches!(section.kind, SectionType::REL | SectionType::RELA);
-        let target = match sections[index].role {
-            Role::Ignored if is_relocations => Some(section.info as usize),
-            Role::Ignored => None,
-            _ => sections[index].target(),
-        };
-        if let Some(target) = target
-            && target < sections.len()
-            && !file.header.processor().has_mercury()
-            && matches!(sections[index].role, Role::Rel | Role::Rela)
-            && has_no_addresses(&sections[target])
-        {
-            let problem = format!(
-                "it relocates {}, which holds no addresses",
-                sections[target].name
-            );
-            return Err(ParseError::malformed(problem)
-                .as_nvlink(NvlinkError::UnexpectedRelocationSection)
-                .in_section(section.name));
-        }
-        if let Some(target) = target
-            && (target >= sections.len() || is_relocations && target == 0)
-        {
-            let problem = ParseError::bad_index("section", target as u64, sections.len());
-            return Err(problem
-                .as_nvlink(NvlinkError::UnexpectedRelocationSection)
-                .in_section(section.name));
-        }
-    }
-    Ok(())
-}
-
-/// Refuses sizes, values and alignments that no tool writes.
-fn check_sizes(
-    file: &File<'_>,
-    views: &[InputSection<'_>],
-    symbols: &[Symbol<'_>],
-) -> Result<(), ParseError> {
-    let absurd = |what: &str, number: u64| {
-        ParseError::malformed(format!("{what} {number:#x} is beyond any memory"))
-    };
-    for section in &file.sections {
-        if section.size > LARGEST {
-            return Err(absurd("size", section.size).in_section(section.name));
-        }
-        // nvlink crashes on these (case `section_types`).
-        if section.kind == SectionType::CUDA_METADATA {
-            let problem = "sections of metadata cannot be linked; compile without them";
-            return Err(ParseError::malformed(problem).in_section(section.name));
-        }
-    }
-    for view in views.iter().filter(|view| view.has_place()) {
-        if view.align > STRICTEST {
-            return Err(absurd("alignment", view.align).in_section(view.name));
-        }
-    }
-    let is_reserved = |symbol: &Symbol<'_>| {
-        let section = symbol.place.section();
-        let section = section.and_then(|index| file.sections.get(index as usize));
-        section.is_some_and(|section| section.kind == SectionType::CUDA_SHARED_RESERVED)
-            && symbol.kind != SymbolType::SECTION
-    };
-    for symbol in symbols {
-        if symbol.size > LARGEST || symbol.value > LARGEST && symbol.value != u64::MAX {
-            let number = symbol.size.max(symbol.value);
-            return Err(absurd("size or value", number).of_symbol(symbol.name));
-        }
-        if symbol.place.section().is_some() && symbol.value == u64::MAX {
-            let problem = "it has no place in its section";
-            return Err(ParseError::malformed(problem)
-                .as_nvlink(NvlinkError::UnallocatedSymbol)
-                .of_symbol(symbol.name));
-        }
-        // Reserved shared memory is written with all its bytes, and the values of its variables are alignments.
-        let is_reserved = is_reserved(symbol);
-        if is_reserved && symbol.size > STRICTEST {
-            return Err(absurd("size", symbol.size).of_symbol(symbol.name));
-        }
-        let is_alignment = symbol.place == Place::Common
-            || symbol.other.space() == SymbolOther::SHARED
-            || is_reserved;
-        // `nvlink -r` gives variables that no input defines the value -1 (case `relocatable_shared`). Dynamic shared memory,
-        // which has no size, gets other values.
-        let is_nowhere =
-            symbol.place == Place::Undefined && symbol.value == u64::MAX && symbol.size > 0;
-        if is_alignment && !is_nowhere && symbol.value > STRICTEST {
-            return Err(absurd("alignment", symbol.value).of_symbol(symbol.name));
-        }
-    }
-    Ok(())
-}
-
-/// Refuses a `.debug_frame` with the type of slots of unified functions: nvlink looks for the function of the slot and fails
-/// (case `internal_errors`).
-fn check_frames(section: &Section<'_>) -> Result<(), ParseError> {
-    if section.kind != SectionType::CUDA_UFT || section.name != section_name::FRAMES {
-        return Ok(());
-    }
-    let problem = "its type says that it is a slot of a unified function";
-    Err(ParseError::malformed(problem)
-        .as_nvlink(NvlinkError::NoMatchingStub)
-        .in_section(section.name))
 }
 
 /// The link view of a section. `shadowed` is whether a Mercury twin stands for it.
@@ -566,6 +445,8 @@ fn role(kind: SectionType, flags: SectionFlags) -> Role {
         SectionType::CUDA_UFT_ENTRY => Role::UnifiedEntries(UnifiedTable::Functions),
         SectionType::CUDA_UDT_ENTRY => Role::UnifiedEntries(UnifiedTable::Variables),
         SectionType::CUDA_MERC_CONSTANT_OPTIMIZER => Role::Constant(OPTIMIZER_BANK),
+        // Memory that no name tells of is nothing to nvlink either, and has any size (case `section_types`).
+        SectionType::NOBITS => Role::Ignored,
         _ => match kind.constant_bank() {
             Some(bank) => Role::Constant(bank),
             None if kind.is_of_processor() && !is_code(kind) => Role::LinkerMade,

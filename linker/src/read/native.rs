@@ -73,14 +73,14 @@ pub(crate) struct Native<'d> {
 impl<'d> Native<'d> {
     pub(super) fn new(file: &File<'d>) -> Result<Self, ParseError> {
         let code_twin = code_twins(file)?;
-        let of_functions = OfFunctions::new(file);
+        let mercury = MercurySections::new(file);
         let mut sections = Vec::new();
         let mut shadowed = vec![false; file.sections.len()];
         for (index, section) in file.sections.iter().enumerate() {
             if section.flags.contains(SectionFlags::MERCURY) {
                 continue;
             }
-            let role = role(file, &code_twin, &of_functions, index);
+            let role = role(file, &code_twin, &mercury, index);
             let is_repeated = matches!(
                 section.kind,
                 SectionType::CUDA_INFO | SectionType::CUDA_UFT_ENTRY | SectionType::CUDA_UDT_ENTRY
@@ -104,6 +104,12 @@ impl<'d> Native<'d> {
     /// The Mercury code section of a native code section.
     pub(crate) fn code_twin(&self, native: usize) -> Option<usize> {
         self.code_twin.get(native).copied().flatten()
+    }
+
+    /// The native section of a number in the file, if it has a part in the link.
+    pub(crate) fn section(&self, index: usize) -> Option<&NativeSection<'d>> {
+        let found = self.sections.binary_search_by_key(&index, |s| s.index);
+        found.ok().map(|at| &self.sections[at])
     }
 
     /// The symbols of the Mercury world. Where the native code has a number that nvlink writes as it
@@ -171,7 +177,7 @@ fn code_twins(file: &File<'_>) -> Result<Vec<Option<usize>>, ParseError> {
 fn role(
     file: &File<'_>,
     code_twin: &[Option<usize>],
-    of_functions: &OfFunctions,
+    mercury: &MercurySections<'_>,
     index: usize,
 ) -> Option<NativeRole> {
     let section = &file.sections[index];
@@ -185,7 +191,7 @@ fn role(
             code_twin[index].map(NativeRole::Code)
         }
         SectionType::PROGBITS | SectionType::CUDA_UDT => {
-            let mercury = twin_by_name(file, section)?;
+            let mercury = mercury.copies.get(section.name).copied()?;
             let twin = &file.sections[mercury];
             let shares_bytes = section.size > 0
                 && may_share_bytes(section)
@@ -200,7 +206,7 @@ fn role(
         SectionType::CUDA_GLOBAL_INIT => data(file, section),
         kind => match kind.constant_bank()? {
             0 if has_owner => {
-                let handles = twin_of_owner().and_then(|code| of_functions.handles.get(&code));
+                let handles = twin_of_owner().and_then(|code| mercury.handles.get(&code));
                 Some(match handles {
                     Some(&mercury) => NativeRole::Handles {
                         code: owner,
@@ -210,19 +216,12 @@ fn role(
                 })
             }
             _ if has_owner => {
-                let constants = of_functions.constants.get(&twin_of_owner()?);
+                let constants = mercury.constants.get(&twin_of_owner()?);
                 constants.copied().map(NativeRole::OptimizerConstants)
             }
             _ => data(file, section),
         },
     }
-}
-
-fn twin_by_name(file: &File<'_>, section: &Section<'_>) -> Option<usize> {
-    file.sections.iter().position(|s| {
-        s.flags.contains(SectionFlags::MERCURY)
-            && s.name.strip_prefix(".nv.merc") == Some(section.name)
-    })
 }
 
 /// Whether a section and its Mercury copy may be the same bytes of the image: nvlink
@@ -249,27 +248,37 @@ fn may_share_bytes(section: &Section<'_>) -> bool {
         || section.name.starts_with(".nv_debug_ptx_txt")
 }
 
-/// Mercury sections of functions, by the numbers of their Mercury code.
+/// The Mercury sections that native ones are twins of. Where several could be meant, it is the first one.
 #[derive(Default)]
-struct OfFunctions {
-    /// Constants of the compiler.
+struct MercurySections<'d> {
+    /// Constants of the compiler, by the number of the Mercury code that they belong to.
     constants: FxHashMap<usize, usize>,
-    /// Handles of textures that kernels have themselves.
+    /// Handles of textures that kernels have themselves, likewise.
     handles: FxHashMap<usize, usize>,
+    /// Others than records and relocations, by the names of what they copy.
+    copies: FxHashMap<&'d str, usize>,
 }
 
-impl OfFunctions {
-    fn new(file: &File<'_>) -> Self {
+impl<'d> MercurySections<'d> {
+    fn new(file: &File<'d>) -> Self {
         let mut found = Self::default();
         for (index, section) in file.sections.iter().enumerate() {
             let code = section.info as usize;
             if section.kind == SectionType::CUDA_MERC_CONSTANT_OPTIMIZER {
                 found.constants.entry(code).or_insert(index);
             }
-            if section.flags.contains(SectionFlags::MERCURY)
-                && section.kind.constant_bank() == Some(HANDLES_BANK)
-            {
+            if !section.flags.contains(SectionFlags::MERCURY) {
+                continue;
+            }
+            if section.kind.constant_bank() == Some(HANDLES_BANK) {
                 found.handles.entry(code).or_insert(index);
+            }
+            let is_of_code = matches!(
+                section.kind,
+                SectionType::CUDA_MERC_INFO | SectionType::CUDA_MERC_RELA
+            );
+            if !is_of_code && let Some(name) = section.name.strip_prefix(".nv.merc") {
+                found.copies.entry(name).or_insert(index);
             }
         }
         found

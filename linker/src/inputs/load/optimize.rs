@@ -338,7 +338,10 @@ impl<'d> Loader<'_, 'd> {
                     };
                     parts.iter().map(|part| format!("*{part}*")).collect()
                 }
-                Kernels::NamedByHost => super::patterns(self.references.iter(), kind, scope),
+                Kernels::NamedByHost => {
+                    let names: Vec<&str> = super::patterns(self.references.iter(), kind, scope);
+                    names.into_iter().map(str::to_owned).collect()
+                }
             }
         };
         let is_known = match &self.wanted.kernels {
