@@ -19,7 +19,7 @@ impl CallPaths {
     /// The ways from the kernels that stay.
     pub(crate) fn new(pruned: &Pruned<'_>) -> Self {
         let functions = &pruned.merged.functions;
-        let takers = pruned.merged.takers();
+        let mut takers = pruned.merged.takers();
         let mut callers = IdVec::filled(functions, None);
         let mut pending = VecDeque::new();
         for entry in pruned.entries() {
@@ -28,11 +28,12 @@ impl CallPaths {
         }
         while let Some(id) = pending.pop_front() {
             let function = &functions[id];
-            let indirect = function
-                .indirect_calls()
-                .iter()
-                .flat_map(|&prototype| &takers[prototype]);
-            for &callee in function.calls.iter().chain(indirect) {
+            let mut callees = function.calls.clone();
+            for &prototype in function.indirect_calls() {
+                // The first who calls one of them reaches all.
+                callees.append(&mut takers[prototype]);
+            }
+            for callee in callees {
                 if callers[callee].is_none() {
                     callers[callee] = Some(id);
                     pending.push_back(callee);

@@ -4,6 +4,8 @@
 //! not: a function whose address is taken counts even if nothing calls it
 //! (case `inherit_one_kernel`).
 
+use rustc_hash::FxHashSet;
+
 use crate::cubin::{Format, InfoCode};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, IdVec};
@@ -198,6 +200,7 @@ pub(super) fn check(
     let givers = givers(pruned);
     mixed.sort_by_cached_key(|(entry, own)| {
         let reached = pruned.graph.reached_from(*entry);
+        let reached: FxHashSet<FunctionId> = reached.into_iter().collect();
         let gives = |function: FunctionId, code| {
             let records = &pruned.merged.functions[function].records;
             reached.contains(&function) && records.iter().any(|record| record.code == code)

@@ -172,7 +172,7 @@ fn list_variables(
     behaviour: Behaviour,
     layout: &mut SharedLayout,
 ) {
-    let is_lost = users.lose_dynamic(&pruned.merged, layout);
+    let is_lost = behaviour == Behaviour::Nvlink && users.lose_dynamic(&pruned.merged, layout);
     layout.records_dynamic = !common.variables.is_empty();
     listed::list(pruned, users, common, views, behaviour, layout);
     let is_listed = users.dynamic.iter().all(|s| layout.listed.contains_key(s));

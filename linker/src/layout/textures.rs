@@ -5,6 +5,8 @@
 //! same in all kernels: behind the longest parameters of the program. Mercury
 //! code counts from the first handle instead, in a bank of its own.
 
+use std::cell::LazyCell;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arch::relocation::RelocationType;
@@ -184,18 +186,17 @@ impl Table<'_> {
         };
         let code = pruned.merged.functions[kernel].text;
         let home = code.map(Definition::Section);
-        let uses = |symbol| {
-            let mut used = code
-                .iter()
-                .flat_map(|&code| &pruned.merged.sections[code].relocations);
-            used.any(|relocation| relocation.symbol == symbol)
-        };
+        let used = LazyCell::new(|| -> FxHashSet<SymbolId> {
+            let relocations = code.iter();
+            let relocations = relocations.flat_map(|&c| &pruned.merged.sections[c].relocations);
+            relocations.map(|relocation| relocation.symbol).collect()
+        });
         let is_seen = |&&(id, _): &&(SymbolId, u64)| {
             let symbol = &pruned.merged.symbols[id];
             let is_own = symbol.binding != Binding::LOCAL || Some(symbol.definition) == home;
             match self.behaviour {
                 Behaviour::Nvlink => is_own && !self.lost.contains(&id),
-                Behaviour::Own => is_own || uses(id),
+                Behaviour::Own => is_own || used.contains(&id),
             }
         };
         let seen = self.slots.iter().filter(is_seen);

@@ -11,7 +11,7 @@ use super::super::Archives;
 use super::super::files::Source;
 use super::super::host::{self, Origin};
 use super::members;
-use super::names::{Names, Needed};
+use super::names::{self, Names};
 use super::objects::effort;
 use super::unpack::Unpacked;
 use super::{Loader, Stop};
@@ -135,7 +135,7 @@ impl<'d> Loader<'_, 'd> {
         let added = self.add_optimized(&mut known, &self.intermediates);
         added.map_err(|problems| self.stop_with(problems))?;
         for image in &self.images {
-            known.add_device(&image.data, Needed::Everything);
+            known.add_device(&image.data);
         }
         let mut taken = Vec::new();
         loop {
@@ -262,10 +262,6 @@ impl<'d> Loader<'_, 'd> {
     /// Whether an object so far refers to a function that no object so far
     /// defines (case `lib_cudadevrt_unused`). References from dead code count.
     pub(super) fn needs_system_library(&self) -> bool {
-        let mut names = Names::default();
-        for image in &self.images {
-            names.add_device(&image.data, Needed::Functions);
-        }
-        names.is_open()
+        names::lack_functions(&self.images)
     }
 }

@@ -8,22 +8,83 @@ use cudalink_jitlink as jitlink;
 use object::LittleEndian as Le;
 use object::elf::{FileHeader32, FileHeader64, SHT_SYMTAB, STB_GLOBAL, STB_LOCAL};
 use object::read::elf::{FileHeader, Sym as _};
+use rustc_hash::FxHashSet;
 
 use super::super::host::{HostObject, Origin};
 use super::super::link_time::{self, Holder, Intermediate};
 use super::super::select::select;
-use super::super::{Processor, Wanted};
+use super::super::{Image, Processor, Wanted};
 use crate::arch::reserved;
 use crate::container::host::Class;
 use crate::container::{InputKind, detect};
-use crate::cubin::{Binding, File, Place, SymbolOther, SymbolType};
+use crate::cubin::{Binding, File, Place, Symbol, SymbolOther, SymbolType};
 use crate::fatbin::{Kind, Limit};
+use crate::parallel;
 
-/// What of the names that a device object refers to counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Needed {
-    Everything,
-    Functions,
+/// Whether an object needs another one for a symbol. References from dead code count; dynamic
+/// shared memory and texture references are never defined.
+fn needs(symbol: &Symbol<'_>) -> bool {
+    symbol.place == Place::Undefined
+        && symbol.binding == Binding::GLOBAL
+        && symbol.other.space() != SymbolOther::SHARED
+        && !symbol.name.is_empty()
+        && !symbol.kind.is_reference()
+        && !reserved::is_provided_by_driver(symbol.name, symbol.kind == SymbolType::FUNC)
+        && !reserved::is_unified_table(symbol.name)
+        && !reserved::is_descriptor_size(symbol.name)
+}
+
+/// Whether an object defines a symbol for others.
+fn defines(symbol: &Symbol<'_>) -> bool {
+    symbol.place != Place::Undefined && symbol.binding != Binding::LOCAL
+}
+
+/// Whether a function is missing: an object needs it, and none defines it.
+pub(super) fn lack_functions(images: &[Image<'_>]) -> bool {
+    let bytes = images.iter().map(|image| image.data.len()).sum();
+    let functions = parallel::map(images, bytes, Functions::of_image);
+    let needed = functions.iter().flat_map(|of| &of.needed).copied();
+    let mut missing: FxHashSet<&str> = needed.collect();
+    let mut defined = functions.iter().flat_map(|of| &of.defined);
+    while !missing.is_empty()
+        && let Some(name) = defined.next()
+    {
+        missing.remove(name);
+    }
+    !missing.is_empty()
+}
+
+/// Which functions an object needs, and what it defines.
+#[derive(Debug, Default)]
+struct Functions<'i> {
+    needed: Vec<&'i str>,
+    defined: Vec<&'i str>,
+}
+
+impl<'i> Functions<'i> {
+    /// What cannot be read is reported when it is linked.
+    fn of_image(image: &'i Image<'_>) -> Self {
+        match image.object.as_deref() {
+            Some(read) => read.as_ref().map_or_else(
+                |_| Self::default(),
+                |object| Self::of_symbols(&object.symbols),
+            ),
+            None => File::parse(&image.data)
+                .map_or_else(|_| Self::default(), |file| Self::of_symbols(&file.symbols)),
+        }
+    }
+
+    fn of_symbols(symbols: &[Symbol<'i>]) -> Self {
+        let mut functions = Self::default();
+        for symbol in symbols {
+            if defines(symbol) {
+                functions.defined.push(symbol.name);
+            } else if symbol.kind == SymbolType::FUNC && needs(symbol) {
+                functions.needed.push(symbol.name);
+            }
+        }
+        functions
+    }
 }
 
 /// A name, and whether it is one of device code.
@@ -67,7 +128,7 @@ impl Names {
             match entry.kind {
                 Kind::ELF => {
                     if let Ok(image) = entry.image(Limit::default()) {
-                        names.add_device(&image, Needed::Everything);
+                        names.add_device(&image);
                     }
                 }
                 Kind::NVVM if wanted.link_time.is_some() => intermediates.push(Intermediate {
@@ -96,28 +157,17 @@ impl Names {
         }
     }
 
-    /// Adds those of a device object. References from dead code count; dynamic
-    /// shared memory and texture references are never defined.
-    pub(super) fn add_device(&mut self, data: &[u8], needed: Needed) {
+    /// Adds those of a device object.
+    pub(super) fn add_device(&mut self, data: &[u8]) {
         // What cannot be read is reported when it is linked.
         let Ok(file) = File::parse(data) else {
             return;
         };
         for symbol in &file.symbols {
             let name = || Name::Device(symbol.name.to_owned());
-            if symbol.place != Place::Undefined {
-                if symbol.binding != Binding::LOCAL {
-                    self.defined.insert(name());
-                }
-            } else if symbol.binding == Binding::GLOBAL
-                && symbol.other.space() != SymbolOther::SHARED
-                && !symbol.name.is_empty()
-                && !symbol.kind.is_reference()
-                && (needed == Needed::Everything || symbol.kind == SymbolType::FUNC)
-                && !reserved::is_provided_by_driver(symbol.name, symbol.kind == SymbolType::FUNC)
-                && !reserved::is_unified_table(symbol.name)
-                && !reserved::is_descriptor_size(symbol.name)
-            {
+            if defines(symbol) {
+                self.defined.insert(name());
+            } else if needs(symbol) {
                 self.needed.insert(name());
             }
         }
@@ -156,11 +206,6 @@ impl Names {
     pub(super) fn add(&mut self, other: Self) {
         self.defined.extend(other.defined);
         self.needed.extend(other.needed);
-    }
-
-    /// Whether something is needed that is not defined.
-    pub(super) fn is_open(&self) -> bool {
-        self.needed.iter().any(|name| !self.defined.contains(name))
     }
 
     /// Whether an object with these names has to be taken by a link with those
