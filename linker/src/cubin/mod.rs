@@ -59,6 +59,7 @@ pub use note::{DeviceNote, Note, NoteKind, OWNER, ToolNote, ToolStrings};
 pub use prototype::Prototype;
 pub use record::{Format, Record, Records};
 pub use section_type::SectionType;
+pub(crate) use symbol::DYNAMIC_SHARED;
 pub use symbol::{Binding, Place, Symbol, SymbolOther, SymbolType};
 pub use tables::{ActionField, RelocationAction, UnifiedEntry};
 pub use unified_index::{IndexSlot, IndexTable, UnifiedIndex, UnifiedTable};

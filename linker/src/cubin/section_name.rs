@@ -1,5 +1,26 @@
 //! Names by which a link knows sections, and what the names of those begin with that belong to a function or to another section.
 
+/// What names of sections of the Mercury world begin with; the name of the section that they are copies of follows, which begins
+/// with a point.
+pub(crate) const MERCURY_OF: &str = ".nv.merc";
+/// The same of Mercury code.
+pub(crate) const MERCURY_CODE_OF: &str = ".nv.capmerc";
+/// The code of a function.
+pub(crate) const CODE_OF: &str = ".text.";
+/// Relocations with addends; the name of their section follows, which begins with a point.
+pub(crate) const RELA_OF: &str = ".rela";
+/// The same without addends.
+pub(crate) const REL_OF: &str = ".rel";
+/// A constant bank; its number follows, or in the Mercury world a point and what it is for.
+pub(crate) const BANK: &str = ".nv.constant";
+/// The attribute records of a module.
+pub(crate) const INFO: &str = ".nv.info";
+/// Variables in global memory.
+pub(crate) const GLOBAL: &str = ".nv.global";
+/// The same with values.
+pub(crate) const GLOBAL_INIT: &str = ".nv.global.init";
+/// The local memory of a function.
+pub(crate) const LOCAL_OF: &str = ".nv.local.";
 /// The attribute records of a function.
 pub(crate) const INFO_OF: &str = ".nv.info.";
 /// The shared memory of a kernel.

@@ -126,7 +126,7 @@ impl SectionType {
     /// What a section is that has a type of ELF and a name of CUDA, as those of images have.
     pub fn by_name(self, name: &str) -> Self {
         match self {
-            Self::PROGBITS | Self::CUDA_CONSTANT => match name.strip_prefix(".nv.constant") {
+            Self::PROGBITS | Self::CUDA_CONSTANT => match name.strip_prefix(section_name::BANK) {
                 Some(bank) => {
                     let end = bank.find(|c: char| !c.is_ascii_digit());
                     let bank = match &bank[..end.unwrap_or(bank.len())] {
@@ -138,16 +138,16 @@ impl SectionType {
                     bank.filter(is_free)
                         .map_or(self, |bank| Self(Self::CONSTANT0 + bank))
                 }
-                None if self == Self::PROGBITS && name.starts_with(".nv.global.init") => {
+                None if self == Self::PROGBITS && name.starts_with(section_name::GLOBAL_INIT) => {
                     Self::CUDA_GLOBAL_INIT
                 }
                 None => self,
             },
             Self::NOBITS => {
                 let spaces = [
-                    (".nv.global", Self::CUDA_GLOBAL),
+                    (section_name::GLOBAL, Self::CUDA_GLOBAL),
                     (section_name::SHARED_OF, Self::CUDA_SHARED),
-                    (".nv.local.", Self::CUDA_LOCAL),
+                    (section_name::LOCAL_OF, Self::CUDA_LOCAL),
                 ];
                 let space = spaces.iter().find(|(start, _)| name.starts_with(start));
                 space.map_or(self, |&(_, kind)| kind)

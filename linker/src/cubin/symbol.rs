@@ -82,6 +82,8 @@ impl SymbolOther {
 
     /// The bits of ELF that say who sees the name.
     const VISIBILITY: u8 = 3;
+    /// Of these: the compiler keeps the name to itself.
+    pub const INTERNAL: u8 = 1;
 
     /// The same, seen by all: nvlink hides no names (case `symbol_marks`).
     #[must_use]
@@ -95,8 +97,7 @@ impl SymbolOther {
 
     /// Whether the compiler keeps the name to itself.
     pub fn is_internal(self) -> bool {
-        const INTERNAL: u8 = 1;
-        self.0 & Self::VISIBILITY == INTERNAL
+        self.0 & Self::VISIBILITY == Self::INTERNAL
     }
 
     /// The bits that name a memory space.
@@ -175,6 +176,9 @@ impl Place {
         }
     }
 }
+
+/// The name of the symbols by which `nvlink -r` has the start of dynamic shared memory, one for each function that uses it.
+pub(crate) const DYNAMIC_SHARED: &str = "externsharedinstance";
 
 /// One symbol table entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

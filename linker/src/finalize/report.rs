@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use rustc_hash::FxHashMap;
 
-use crate::cubin::{InfoCode, SymbolType};
+use crate::cubin::{InfoCode, SymbolType, section_name};
 use crate::demangle::readable;
 use crate::diagnostic::{Diagnostic, Diagnostics, RESOURCE_USAGE, Severity};
 use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
@@ -103,7 +103,7 @@ const KERNEL_BANKS: [u8; 13] = [0, 2, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17];
 
 /// The bank in the name of a section, behind which `end` stands.
 fn named_bank(name: &str, end: &str) -> Option<u8> {
-    let number = name.strip_prefix(".nv.constant")?.strip_suffix(end)?;
+    let number = name.strip_prefix(section_name::BANK)?.strip_suffix(end)?;
     number
         .parse()
         .ok()

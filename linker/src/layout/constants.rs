@@ -336,7 +336,7 @@ impl<'d> Banks<'d> {
         for &bank in banks {
             self.relocations.entry(bank).or_insert_with(|| {
                 let bank_name = pruned.merged.sections[bank].name;
-                let name = self.arena.name(&[".rela", bank_name]);
+                let name = self.arena.name(&[section_name::RELA_OF, bank_name]);
                 let section = pruned.add_section(NewSection::list(name, SectionKind::Rela, bank));
                 let records = pruned.merged.resolved_relocations == ResolvedRelocations::Recorded;
                 if records && pruned.merged.target.has_mercury() {

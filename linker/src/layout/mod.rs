@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use crate::arch::reserved;
 use crate::arena::Arena;
-use crate::cubin::{SectionFlags, SymbolType};
+use crate::cubin::{SectionFlags, SymbolType, section_name};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::error::ParseError;
 use crate::id::{SectionId, SymbolId};
@@ -271,6 +271,6 @@ fn global_section(pruned: &mut Pruned<'_>) -> SectionId {
     if let Some((id, _)) = known {
         return id;
     }
-    let section = NewSection::new(".nv.global", SectionKind::Global, 1);
+    let section = NewSection::new(section_name::GLOBAL, SectionKind::Global, 1);
     pruned.add_section(section.with_flags(SectionFlags::DATA))
 }

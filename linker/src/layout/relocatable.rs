@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arch::reserved;
 use crate::arena::Arena;
-use crate::cubin::{Binding, SymbolOther, SymbolType};
+use crate::cubin::{Binding, DYNAMIC_SHARED, SymbolOther, SymbolType};
 use crate::id::{FunctionId, SectionId, SymbolId};
 use crate::merge::{
     Definition, Merged, NewSection, PLACED_ALIGN, Section, SectionKind, SharedHome, Symbol,
@@ -20,9 +20,6 @@ use super::groups::Groups;
 use super::listed::module_section;
 use super::shared::{DYNAMIC_ALIGN, Listed, SharedLayout};
 use super::whole;
-
-/// The name that nvlink gives to the start of dynamic shared memory in one kernel.
-const INSTANCE: &str = "externsharedinstance";
 
 /// Makes a symbol of every variable, and its section as large as it needs to
 /// be for all that lie there.
@@ -374,10 +371,10 @@ fn shared_section<'d>(
 
 fn add_instance(pruned: &mut Pruned<'_>) -> SymbolId {
     let symbol = pruned.merged.symbols.push(Symbol {
-        name: INSTANCE,
+        name: DYNAMIC_SHARED,
         kind: SymbolType::CUDA_OBJECT,
         binding: Binding::WEAK,
-        other: SymbolOther(SymbolOther::SHARED | 1),
+        other: SymbolOther(SymbolOther::SHARED | SymbolOther::INTERNAL),
         definition: Definition::Undefined,
         value: 0,
         size: 0,

@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::arch::relocation::RelocationType;
 use crate::arena::Arena;
 use crate::bits::Bits;
-use crate::cubin::{Binding, SectionFlags, SymbolType};
+use crate::cubin::{Binding, SectionFlags, SymbolType, section_name};
 use crate::id::{FunctionId, SectionId, SymbolId};
 use crate::list_sort::list_sort;
 use crate::merge::{
@@ -291,7 +291,7 @@ fn make_bank<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena, kernel: FunctionId, 
     };
     let name = pruned.merged.symbols[row.symbol].name;
     let name = arena.name(&[".nv.constant.entry_image_header_indices.", name]);
-    let relocations_name = arena.name(&[".rela", name]);
+    let relocations_name = arena.name(&[section_name::RELA_OF, name]);
     let code = row.text;
     let bank = pruned.add_section(
         NewSection::new(name, HANDLES, SLOT)

@@ -22,7 +22,8 @@ use super::{ListedShared, NewSection, SectionKind};
 
 /// `st_other` of kernel parameters and of compiler constants: names that lead
 /// to a place in a section and vanish.
-pub(super) const PLACE_NAME: SymbolOther = SymbolOther(0x81);
+pub(super) const PLACE_NAME: SymbolOther =
+    SymbolOther(SymbolOther::CONSTANT | SymbolOther::INTERNAL);
 
 /// The symbols of compiler constants in a section, as ranges.
 #[derive(Debug, Default)]
@@ -69,7 +70,7 @@ pub(super) fn named(symbols: &[Symbol<'_>]) -> FxHashMap<u32, Named> {
 
 /// What is left of `st_other` where a name stays only because a relocation
 /// that is gone named it.
-pub(crate) const RECORDED: SymbolOther = SymbolOther(1);
+pub(crate) const RECORDED: SymbolOther = SymbolOther(SymbolOther::INTERNAL);
 
 /// What a bank of constants holds at most.
 pub(crate) const BANK_LIMIT: u64 = 0x10000;

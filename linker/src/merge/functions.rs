@@ -6,7 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arch::{Family, reserved};
 use crate::cubin::{
-    Binding, SYMBOL_BITS, SectionFlags, Symbol as FileSymbol, SymbolOther, SymbolType,
+    Binding, SYMBOL_BITS, SectionFlags, Symbol as FileSymbol, SymbolOther, SymbolType, section_name,
 };
 use crate::diagnostic::{Diagnostic, Mismatch};
 use crate::error::{NvlinkError, ParseError};
@@ -239,7 +239,7 @@ impl<'d> Merger<'d, '_> {
             .is_some_and(|owner| current.object.symbols[owner].name != symbol.name);
         let name =
             match self.behaviour == Behaviour::Nvlink && kind == SectionKind::Text && is_alias {
-                true => self.arena.name(&[".text.", symbol.name]),
+                true => self.arena.name(&[section_name::CODE_OF, symbol.name]),
                 false => input.name,
             };
         let section = NewSection::new(name, kind, input.align);

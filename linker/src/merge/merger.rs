@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arena::Arena;
-use crate::cubin::{Binding, DeviceNote, SectionFlags, ToolNote, UnifiedTable};
+use crate::cubin::{Binding, DeviceNote, SectionFlags, ToolNote, UnifiedTable, section_name};
 use crate::diagnostic::Diagnostics;
 use crate::id::{FunctionId, IdVec, InputId, PrototypeId, SectionId, SymbolId};
 use crate::options::{
@@ -168,7 +168,7 @@ impl<'d, 'l> Merger<'d, 'l> {
         if options.settings.image.is_executable() && objects.iter().any(has_unified_functions) {
             self.unified_entries(UnifiedTable::Functions, 32);
         }
-        self.section(NewSection::new(".nv.info", SectionKind::Info, 4));
+        self.section(NewSection::new(section_name::INFO, SectionKind::Info, 4));
         if options.target.is_hopper_or_newer() {
             self.section(NewSection::new(".nv.compat", SectionKind::Compat, 4));
         }
@@ -252,10 +252,14 @@ impl<'d, 'l> Merger<'d, 'l> {
         {
             let own = self.merged.locals.pop();
             let (prefix, kind, flags) = match self.merged.relocation_forms {
-                RelocationForms::AsInputs => (".rel", SectionKind::Rel, SectionFlags::NONE),
-                RelocationForms::WithAddends => {
-                    (".rela", SectionKind::Rela, SectionFlags::INFO_LINK)
+                RelocationForms::AsInputs => {
+                    (section_name::REL_OF, SectionKind::Rel, SectionFlags::NONE)
                 }
+                RelocationForms::WithAddends => (
+                    section_name::RELA_OF,
+                    SectionKind::Rela,
+                    SectionFlags::INFO_LINK,
+                ),
             };
             let name = self.arena.name(&[prefix, name]);
             self.section(NewSection::list(name, kind, section).with_flags(flags));

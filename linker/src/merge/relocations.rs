@@ -185,7 +185,7 @@ impl<'d> Merger<'d, '_> {
         // The slots of unified functions have one section together.
         let name = match self.merged.sections[patched].kind {
             SectionKind::Stubs if self.merged.image.is_executable() => {
-                self.name_behind(".rela", patched)
+                self.name_behind(section_name::RELA_OF, patched)
             }
             _ => section.name,
         };
@@ -226,8 +226,8 @@ impl<'d> Merger<'d, '_> {
     /// Makes the section for the relocations of one kind in `patched`.
     fn relocation_section(&mut self, kind: SectionKind, patched: SectionId) {
         let prefix = match kind {
-            SectionKind::Rel => ".rel",
-            _ => ".rela",
+            SectionKind::Rel => section_name::REL_OF,
+            _ => section_name::RELA_OF,
         };
         let name = self.name_behind(prefix, patched);
         self.section(NewSection::list(name, kind, patched));

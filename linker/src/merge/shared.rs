@@ -1,6 +1,6 @@
 //! Variables in shared memory: what defines one, and whose they are.
 
-use crate::cubin::{Binding, SectionFlags, Symbol as FileSymbol, section_name};
+use crate::cubin::{Binding, SectionFlags, Symbol as FileSymbol, SymbolOther, section_name};
 use crate::diagnostic::Mismatch;
 use crate::id::{SectionId, SymbolId};
 use crate::options::{Behaviour, ResolvedRelocations};
@@ -124,7 +124,7 @@ impl<'d> Merger<'d, '_> {
             ListedShared::All
                 if self.merged.image.is_executable()
                     && home == SharedHome::Dynamic
-                    && symbol.other.0 & 1 != 0
+                    && symbol.other.has(SymbolOther::INTERNAL)
                     && !self.lists_instances() =>
             {
                 Listing::Unlisted

@@ -12,8 +12,8 @@ mod symbols;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::cubin::{
-    FILE_HEADER, File, InfoCode, InfoRecords, Place, SECTION_HEADER, SYMBOL_BITS, Section,
-    SectionFlags, SectionType, Symbol, SymbolOther, SymbolType,
+    DeviceNote, FILE_HEADER, File, InfoCode, InfoRecords, Place, SECTION_HEADER, SYMBOL_BITS,
+    Section, SectionFlags, SectionType, Symbol, SymbolOther, SymbolType,
 };
 use crate::error::ParseError;
 
@@ -21,7 +21,7 @@ use headers::Header;
 use names::{Named, Names, Part};
 
 /// The notes of drivers, which belong to what code needs.
-const DRIVER_NOTES: [&str; 2] = [".note.nv.cuinfo", ".note.nv.cuver"];
+const DRIVER_NOTES: [&str; 2] = [DeviceNote::SECTION, DeviceNote::OLDER_SECTION];
 
 /// Refuses the first section that contradicts its name or others. `linked` are the symbols of the link view.
 pub(super) fn check(file: &File<'_>, linked: &[Symbol<'_>]) -> Result<(), ParseError> {

@@ -106,7 +106,8 @@ impl InputSection<'_> {
     /// Whether it has the name of attribute records (`.nv.info*`) and another type. nvlink goes by the name where it rewrites
     /// the records of device functions, and by the type elsewhere (case `internal_errors`).
     pub(crate) fn has_lost_type(&self) -> bool {
-        let is_named = self.name == ".nv.info" || self.name.starts_with(section_name::INFO_OF);
+        let is_named =
+            self.name == section_name::INFO || self.name.starts_with(section_name::INFO_OF);
         is_named && self.kind != SectionType::CUDA_INFO
     }
 
@@ -376,11 +377,11 @@ fn link_view<'d>(section: &Section<'d>, shadowed: bool) -> InputSection<'d> {
         data: section.data,
     };
     if section.flags.contains(SectionFlags::MERCURY) {
-        if let Some(name) = section.name.strip_prefix(".nv.capmerc") {
+        if let Some(name) = section.name.strip_prefix(section_name::MERCURY_CODE_OF) {
             view.name = name;
             view.kind = SectionType::PROGBITS;
             view.flags = SectionFlags::CODE;
-        } else if let Some(name) = section.name.strip_prefix(".nv.merc") {
+        } else if let Some(name) = section.name.strip_prefix(section_name::MERCURY_OF) {
             view.name = name;
         }
         view.kind = match view.kind {

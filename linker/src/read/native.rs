@@ -7,7 +7,9 @@
 use rustc_hash::FxHashMap;
 
 use crate::arch::Sm;
-use crate::cubin::{File, Place, Relocation, Section, SectionFlags, SectionType, Symbol};
+use crate::cubin::{
+    File, Place, Relocation, Section, SectionFlags, SectionType, Symbol, section_name,
+};
 use crate::error::ParseError;
 
 use super::{HANDLES_BANK, native_bank};
@@ -277,7 +279,7 @@ impl<'d> MercurySections<'d> {
                 section.kind,
                 SectionType::CUDA_MERC_INFO | SectionType::CUDA_MERC_RELA
             );
-            if !is_of_code && let Some(name) = section.name.strip_prefix(".nv.merc") {
+            if !is_of_code && let Some(name) = section.name.strip_prefix(section_name::MERCURY_OF) {
                 found.copies.entry(name).or_insert(index);
             }
         }

@@ -1,6 +1,6 @@
 //! What headers of sections say beside type and name.
 
-use crate::cubin::{SectionFlags, SectionType};
+use crate::cubin::{DeviceNote, SectionFlags, SectionType, ToolNote};
 use crate::error::ParseError;
 
 use super::names::{Named, Names, Part};
@@ -108,10 +108,12 @@ impl Header {
             SectionType::PROGBITS if named.part == Part::Debug => {
                 Self::new(Flags::NONE, Link::Nothing, Info::Nothing, 0)
             }
-            SectionType::NOTE if named.name == ".note.nv.tkinfo" => {
+            SectionType::NOTE if named.name == ToolNote::SECTION => {
                 Self::new(Flags::TOOL_NOTE, Link::Nothing, Info::Nothing, 0)
             }
-            SectionType::NOTE if matches!(named.name, ".note.nv.cuinfo" | ".note.nv.cuver") => {
+            SectionType::NOTE
+                if matches!(named.name, DeviceNote::SECTION | DeviceNote::OLDER_SECTION) =>
+            {
                 Self::new(Flags::DEVICE_NOTE, Link::Note, Info::Section, 0)
             }
             _ => return None,
@@ -183,7 +185,7 @@ impl Header {
         let fits = match self.link {
             Link::Nothing => section.link == 0,
             Link::Strings => linked.kind == SectionType::STRTAB,
-            Link::Note => linked.name == ".note.nv.tkinfo",
+            Link::Note => linked.name == ToolNote::SECTION,
             Link::Symbols if is_mercury => linked.kind == SectionType::CUDA_MERC_SYMTAB,
             Link::Symbols => linked.kind == SectionType::SYMTAB,
         };

@@ -1,6 +1,6 @@
 //! What the names of sections say, taken apart once for all checks.
 
-use crate::cubin::{File, Section, SectionType};
+use crate::cubin::{File, Section, SectionType, section_name};
 use crate::error::ParseError;
 
 /// What a section is by its name: called so, or so and on behind a dot, or behind an underscore at the end.
@@ -86,8 +86,8 @@ impl Part {
     /// The same of other names.
     fn of_elf(name: &str) -> Option<(Self, Option<&str>)> {
         called(name, ".text", Self::Code)
-            .or_else(|| called(name, ".rela", Self::Rela))
-            .or_else(|| called(name, ".rel", Self::Rel))
+            .or_else(|| called(name, section_name::RELA_OF, Self::Rela))
+            .or_else(|| called(name, section_name::REL_OF, Self::Rel))
             .or_else(|| called(name, ".note", Self::Note))
             .or_else(|| called(name, ".symtab", Self::Symbols))
             .or_else(|| called(name, ".strtab", Self::Strings))

@@ -2,13 +2,12 @@
 
 use rustc_hash::FxHashSet;
 
-use crate::cubin::{Binding, Section, SectionType, Symbol, SymbolOther, SymbolType};
+use crate::cubin::{
+    Binding, DYNAMIC_SHARED, Section, SectionType, Symbol, SymbolOther, SymbolType, section_name,
+};
 use crate::error::ParseError;
 
 use super::names::{Named, Names, Part};
-
-/// What `nvlink -r` calls each piece of dynamic shared memory.
-const REPEATED: &str = "externsharedinstance";
 
 /// What stands between the name of a function and the place of a constant that the compiler made for it.
 const CONSTANT: &str = ".const_opt.";
@@ -24,7 +23,7 @@ fn check_table(symbols: &[Symbol<'_>], names: &Names<'_, '_>) -> Result<(), Pars
     known.reserve(symbols.len());
     for symbol in symbols {
         let is_known = symbol.binding != Binding::LOCAL && !known.insert(symbol.name);
-        if is_known && symbol.name != REPEATED {
+        if is_known && symbol.name != DYNAMIC_SHARED {
             return Err(of(symbol, "two symbols of the file have its name"));
         }
         let section = symbol.place.section();
@@ -113,7 +112,7 @@ fn check_place(
 /// CUDA 13.5, and sections of `nvlink -r` can lose theirs (case `relocatable_lost_constants`).
 fn is_name_of(symbol: &str, named: &Named<'_, '_>) -> bool {
     let owner = named.rest.filter(|_| matches!(named.part, Part::Bank(_)));
-    let is_bank = symbol.starts_with(".nv.constant");
+    let is_bank = symbol.starts_with(section_name::BANK);
     symbol == named.name || owner.is_some_and(|owner| is_bank && symbol.ends_with(owner))
 }
 

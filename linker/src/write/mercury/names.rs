@@ -2,7 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::cubin::Binding;
+use crate::cubin::{Binding, section_name};
 use crate::finalize::Finalized;
 use crate::id::{FunctionId, SectionId};
 use crate::merge::{Merged, SectionKind};
@@ -35,8 +35,8 @@ pub(super) fn native_name(name: &str) -> Option<String> {
 /// the longer spelling (case `ocg_leftovers`).
 fn shared_native_name(name: &str, before: usize) -> Option<String> {
     // Relocations without addends keep the Mercury name: there never are any.
-    let (prefix, bank) = match name.strip_prefix(".rela") {
-        Some(bank) => (".rela", bank),
+    let (prefix, bank) = match name.strip_prefix(section_name::RELA_OF) {
+        Some(bank) => (section_name::RELA_OF, bank),
         None => ("", name),
     };
     let renamed = |(mercury, native): &(&str, &str)| {
@@ -297,7 +297,7 @@ impl Banks {
             let native = relocated.native[id].iter().flat_map(|native| &native.kept);
             let mut kept = relocated.sections[id].kept.iter().chain(native);
             if kept.next().is_some() {
-                padding += (".rela".len() + section.name.len()) as u64;
+                padding += (section_name::RELA_OF.len() + section.name.len()) as u64;
             }
         }
         Self { offsets, padding }
@@ -307,9 +307,9 @@ impl Banks {
 /// What the name of a section begins with in the Mercury world.
 fn mercury_prefix(twin: Twin) -> &'static str {
     match twin {
-        Twin::Code => ".nv.capmerc",
+        Twin::Code => section_name::MERCURY_CODE_OF,
         Twin::Debug | Twin::Info | Twin::Relocations | Twin::Data | Twin::ReservedShared => {
-            ".nv.merc"
+            section_name::MERCURY_OF
         }
     }
 }
