@@ -100,8 +100,8 @@ struct Figure {
     own: IdVec<FunctionId, Option<u16>>,
     /// The combined values of what each kernel reaches, itself included.
     reached: IdVec<FunctionId, Option<u16>>,
-    /// Whether a lone kernel keeps its own value for sparse matrices. It does unless functions are undefined or dropped,
-    /// have a second name, or have no such record (cases `inherit_mask`, `alias` and `older_taken_kernels`).
+    /// Whether the only kernel of a program keeps its own value for sparse matrices. It does, unless some function is undefined
+    /// or dropped, has a second name, or lacks the record (cases `inherit_mask`, `alias` and `older_taken_kernels`).
     tells_own: bool,
 }
 

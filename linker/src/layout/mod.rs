@@ -179,9 +179,10 @@ fn add_graph_sections(pruned: &mut Pruned<'_>) {
 fn program_constants<'m, 'd>(merged: &'m mut Merged<'d>) -> Option<&'m mut Section<'d>> {
     let is_bank =
         |kind| matches!(kind, SectionKind::Constant(bank) if native_bank(bank) == USER_BANK);
-    let mut banks = merged.sections_of(is_bank);
-    let (bank, _) = banks.find(|(_, section)| section.target.is_none())?;
-    drop(banks);
+    let bank = {
+        let mut banks = merged.sections_of(is_bank);
+        banks.find(|(_, section)| section.target.is_none())?.0
+    };
     Some(&mut merged.sections[bank])
 }
 

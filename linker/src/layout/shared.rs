@@ -209,8 +209,8 @@ fn add_sections<'d>(
     }
 }
 
-/// Kernels of one name may share a section, for which what the first of them sees is asked: where that has nothing in common
-/// with other kernels, what the later ones have is not counted (case `static_kernels_shared`).
+/// Kernels of one name may share a section. What it holds goes by what the first of them reaches: if that one shares nothing
+/// with other kernels, what the later ones reach is not counted (case `static_kernels_shared`).
 fn join_views(users: &Users, views: &mut [KernelView]) {
     for index in 0..views.len() {
         let home = users.home(index);

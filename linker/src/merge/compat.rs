@@ -1,15 +1,32 @@
 //! Merges `.nv.compat` of all inputs into one list of attributes.
 
 use crate::arch::{Sm, Suffix, Toolkit};
-use crate::cubin::{CompatCode, CompatRecords, Format};
+use crate::cubin::{CompatCode, CompatRecord, CompatRecords, Format};
 use crate::error::ParseError;
 
-/// One attribute.
+/// One attribute of the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct CompatRecord {
+pub(crate) struct MergedRecord {
     pub(crate) format: Format,
     pub(crate) attribute: CompatCode,
     pub(crate) value: Vec<u8>,
+}
+
+impl MergedRecord {
+    fn in_file(&self) -> CompatRecord<'_> {
+        let (value, payload) = match (self.format, &self.value[..]) {
+            (Format::NoValue | Format::Byte | Format::Half, &[low, high, ..]) => {
+                ([low, high], &[][..])
+            }
+            (_, payload) => ([0; 2], payload),
+        };
+        CompatRecord {
+            format: self.format,
+            code: self.attribute,
+            value,
+            payload,
+        }
+    }
 }
 
 /// What it means if an input has attributes, but not this one.
@@ -64,7 +81,7 @@ const DEFAULTS: [Missing; 7] = [
 /// The merged attributes, in the order of their first appearance.
 #[derive(Debug, Clone)]
 pub(crate) struct Compat {
-    pub(crate) records: Vec<CompatRecord>,
+    pub(crate) records: Vec<MergedRecord>,
     merged_one: bool,
     /// Attributes that some input lacks, so that the program has none of them.
     unsaid: Vec<CompatCode>,
@@ -73,13 +90,13 @@ pub(crate) struct Compat {
 impl Compat {
     /// What a link without inputs writes.
     pub(super) fn new(target: Sm, toolkit: Toolkit) -> Self {
-        let mut records = vec![CompatRecord {
+        let mut records = vec![MergedRecord {
             format: Format::Byte,
             attribute: CompatCode::CUDA_ACCELERATOR_TARGET,
             value: vec![u8::from(target.suffix == Some(Suffix::A)), 0],
         }];
         if target.has_mercury() && toolkit <= Toolkit::FOLLOWED {
-            records.push(CompatRecord {
+            records.push(MergedRecord {
                 format: Format::Sized,
                 attribute: CompatCode::CAN_FASTPATH_FINALIZE,
                 value: vec![0; 8],
@@ -154,11 +171,11 @@ impl Compat {
             return;
         }
         // The attribute that the link computes stays last.
-        let is_last = |record: &CompatRecord| {
+        let is_last = |record: &MergedRecord| {
             record.attribute == CompatCode::CAN_FASTPATH_FINALIZE && toolkit <= Toolkit::FOLLOWED
         };
         let end = self.records.len() - usize::from(self.records.last().is_some_and(is_last));
-        let record = CompatRecord {
+        let record = MergedRecord {
             format,
             attribute,
             value: value.to_vec(),
@@ -170,12 +187,7 @@ impl Compat {
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for record in &self.records {
-            bytes.extend([record.format.number(), record.attribute.0]);
-            if record.format == Format::Sized {
-                bytes.extend((record.value.len() as u16).to_le_bytes());
-            }
-            bytes.extend(&record.value);
-            bytes.resize(bytes.len().next_multiple_of(4), 0);
+            record.in_file().encode(&mut bytes);
         }
         bytes
     }

@@ -164,11 +164,10 @@ impl<'d> Merger<'d, '_> {
         }
     }
 
-    /// The section of a function's constants, made if need be. In an executable
-    /// the compiler constants of a device function get a section without a
-    /// name and a symbol, which moves. Nor in relocatable objects do they stand
-    /// where definitions before them were left (case `ocg_leftovers`). Where no name
-    /// leads to them, they stay (case `relocatable_lost_constants`).
+    /// The section of a function's constants, made if need be. In an executable, those that the compiler made for a device
+    /// function get a section without name and symbol, which layout moves into the kernels. In a relocatable object, a section
+    /// that only holds what is left of replaced definitions is not used again (case `ocg_leftovers`). Constants that no name
+    /// leads to stay where they are (case `relocatable_lost_constants`).
     pub(super) fn constants_section(
         &mut self,
         current: &Current<'_, 'd>,
