@@ -31,6 +31,7 @@ pub(super) struct Deferred<'d> {
 }
 
 /// A member of an archive.
+#[derive(Clone)]
 struct Member<'d> {
     path: String,
     data: &'d [u8],
@@ -125,11 +126,11 @@ impl<'d> Loader<'_, 'd> {
         let names = parallel::map(&members, effort, |member| {
             Names::of_member(&member.path, member.data, self.wanted, self.processor)
         });
-        let mut waiting = Vec::with_capacity(members.len());
-        for (member, (mut names, intermediates)) in members.into_iter().zip(names) {
+        let mut of_members = Vec::with_capacity(members.len());
+        for (mut names, intermediates) in names {
             let added = self.add_optimized(&mut names, &intermediates);
             added.map_err(|problems| self.stop_with(problems))?;
-            waiting.push((member, names));
+            of_members.push(names);
         }
         let mut known = self.host_names.clone();
         let added = self.add_optimized(&mut known, &self.intermediates);
@@ -137,23 +138,9 @@ impl<'d> Loader<'_, 'd> {
         for image in &self.images {
             known.add_device(&image.data);
         }
-        let mut taken = Vec::new();
-        loop {
-            let before = waiting.len();
-            let mut left = Vec::new();
-            for (member, names) in waiting {
-                if names.supply(&known) {
-                    taken.push(member);
-                    known.add(names);
-                } else {
-                    left.push((member, names));
-                }
-            }
-            waiting = left;
-            if waiting.len() == before {
-                return self.take(&taken);
-            }
-        }
+        let taken = names::in_need(&of_members, known).into_iter();
+        let taken: Vec<Member<'d>> = taken.map(|index| members[index].clone()).collect();
+        self.take(&taken)
     }
 
     /// All members. To do as nvlink does: those before the first at which it would stop.

@@ -2,13 +2,13 @@
 //! archives. LTO-IR has them where only its compiler finds them, so that they
 //! are those of the PTX that it makes.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use cudalink_jitlink as jitlink;
 use object::LittleEndian as Le;
 use object::elf::{FileHeader32, FileHeader64, SHT_SYMTAB, STB_GLOBAL, STB_LOCAL};
 use object::read::elf::{FileHeader, Sym as _};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::host::{HostObject, Origin};
 use super::super::link_time::{self, Holder, Intermediate};
@@ -203,15 +203,43 @@ impl Names {
         }
     }
 
-    pub(super) fn add(&mut self, other: Self) {
-        self.defined.extend(other.defined);
-        self.needed.extend(other.needed);
-    }
-
     /// Whether an object with these names has to be taken by a link with those
     /// of `known`.
-    pub(super) fn supply(&self, known: &Self) -> bool {
+    fn supply(&self, known: &Self) -> bool {
         let is_missing = |name| known.needed.contains(name) && !known.defined.contains(name);
         self.is_opaque || self.defined.iter().any(is_missing)
     }
+}
+
+/// Which members a link takes that has objects with the names of `known`, in the order in which it does: it goes through them
+/// all, and again from the first, until none supplies what is needed. Asked are only those that may.
+pub(super) fn in_need(members: &[Names], mut known: Names) -> Vec<usize> {
+    let mut definers: FxHashMap<&Name, Vec<usize>> = FxHashMap::default();
+    for (index, names) in members.iter().enumerate() {
+        for name in &names.defined {
+            definers.entry(name).or_default().push(index);
+        }
+    }
+    let mut taken = Vec::new();
+    let mut is_taken = vec![false; members.len()];
+    let mut asked: BTreeSet<usize> = (0..members.len()).collect();
+    let mut place = 0;
+    while let Some(&index) = asked.range(place..).next().or_else(|| asked.first()) {
+        asked.remove(&index);
+        place = index + 1;
+        let names = &members[index];
+        if !names.supply(&known) {
+            continue;
+        }
+        taken.push(index);
+        is_taken[index] = true;
+        known.defined.extend(names.defined.iter().cloned());
+        for name in &names.needed {
+            if !known.defined.contains(name) && known.needed.insert(name.clone()) {
+                let definers = definers.get(name).into_iter().flatten().copied();
+                asked.extend(definers.filter(|&definer| !is_taken[definer]));
+            }
+        }
+    }
+    taken
 }
