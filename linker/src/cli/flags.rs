@@ -159,56 +159,66 @@ pub struct Spelling {
     pub help: &'static str,
 }
 
-const fn option(
-    flag: Flag,
-    long: &'static str,
-    short: &'static str,
-    value: Value,
-    placeholder: &'static str,
-    group: Group,
-    help: &'static str,
-) -> Spelling {
+/// A switch whose short name is its long one, and that `--help` says nothing about; what differs follows.
+const fn option(flag: Flag, long: &'static str, group: Group) -> Spelling {
     Spelling {
         flag,
         long,
-        short: Some(short),
+        short: Some(long),
         joined: false,
         implied: None,
-        value,
-        placeholder,
+        value: Value::Nothing,
+        placeholder: "",
         group,
-        help,
+        help: "",
     }
 }
 
-const fn switch(
-    flag: Flag,
-    long: &'static str,
-    short: &'static str,
-    group: Group,
-    help: &'static str,
-) -> Spelling {
-    option(flag, long, short, Value::Nothing, "", group, help)
-}
-
-const fn joined(spelling: Spelling) -> Spelling {
-    Spelling {
-        joined: true,
-        ..spelling
+impl Spelling {
+    /// It has this name behind one dash.
+    const fn short(self, name: &'static str) -> Self {
+        Self {
+            short: Some(name),
+            ..self
+        }
     }
-}
 
-const fn implying(spelling: Spelling, value: &'static str) -> Spelling {
-    Spelling {
-        implied: Some(value),
-        ..spelling
+    /// It has no name behind one dash.
+    const fn long_only(self) -> Self {
+        Self {
+            short: None,
+            ..self
+        }
     }
-}
 
-const fn long_only(spelling: Spelling) -> Spelling {
-    Spelling {
-        short: None,
-        ..spelling
+    /// A value follows it, which `--help` calls so.
+    const fn takes(self, value: Value, placeholder: &'static str) -> Self {
+        Self {
+            value,
+            placeholder,
+            ..self
+        }
+    }
+
+    /// The value may follow the short name without anything between.
+    const fn joined(self) -> Self {
+        Self {
+            joined: true,
+            ..self
+        }
+    }
+
+    /// This value stands for none.
+    const fn implying(self, value: &'static str) -> Self {
+        Self {
+            implied: Some(value),
+            ..self
+        }
+    }
+
+    /// `--help` says this.
+    const fn help(self, help: &'static str) -> Self {
+        Self { help, ..self }
     }
 }
 
@@ -223,156 +233,161 @@ const SCRIPTS: &[&str] = &["lcs-abs", "lcs-aug"];
 pub const FLAGS: &[Spelling] = {
     use {Flag as F, Group as G, Value as V};
     &[
-        option(F::Arch, "arch", "arch", V::Processor, "sm_NN,..", G::Files,
+        option(F::Arch, "arch", G::Files).takes(V::Processor, "sm_NN,..").help(
             "The processor to link for, such as sm_90 or sm_100a, or several of them. Required."),
-        option(F::Output, "output-file", "o", V::Text, "FILE", G::Files,
+        option(F::Output, "output-file", G::Files).short("o").takes(V::Text, "FILE").help(
             "Where the linked image goes. Required. With several processors it is a fatbin, or one \
              file for each where {arch} stands in the name."),
-        joined(option(F::Library, "library", "l", V::List, "NAME,..", G::Files,
-            "Links libNAME.a. Libraries come after all other inputs.")),
-        joined(option(F::LibraryPath, "library-path", "L", V::List, "DIR,..", G::Files,
-            "Folders to look for libraries in; LIBRARY_PATH names more.")),
-        option(F::OptionsFile, "options-file", "optf", V::List, "FILE,..", G::Files,
+        option(F::Library, "library", G::Files).short("l").takes(V::List, "NAME,..").joined().help(
+            "Links libNAME.a. Libraries come after all other inputs."),
+        option(F::LibraryPath, "library-path", G::Files).short("L").takes(V::List, "DIR,..").joined().help(
+            "Folders to look for libraries in; LIBRARY_PATH names more."),
+        option(F::OptionsFile, "options-file", G::Files).short("optf").takes(V::List, "FILE,..").help(
             "Reads further arguments from files."),
-        long_only(option(F::RegisterLinkBinaries, "register-link-binaries", "", V::Text, "FILE", G::Files,
-            "Writes the names of the linked modules for the host stub.")),
-        implying(option(F::HostLinkerScript, "gen-host-linker-script", "ghls", V::Choice(SCRIPTS), "lcs-abs|lcs-aug", G::Files,
+        option(F::RegisterLinkBinaries, "register-link-binaries", G::Files).long_only().takes(V::Text, "FILE").help(
+            "Writes the names of the linked modules for the host stub."),
+        option(F::HostLinkerScript, "gen-host-linker-script", G::Files)
+            .short("ghls").takes(V::Choice(SCRIPTS), "lcs-abs|lcs-aug").implying("lcs-abs").help(
             "Prints a host linker script that keeps device code out of the way of host code, \
-             or writes it to the output file. Without a value it is lcs-abs."), "lcs-abs"),
-        option(F::UnifiedIndex, "uidx-file", "uidx", V::Text, "FILE", G::Files,
+             or writes it to the output file. Without a value it is lcs-abs."),
+        option(F::UnifiedIndex, "uidx-file", G::Files).short("uidx").takes(V::Text, "FILE").help(
             "The index of unified functions and variables."),
 
-        switch(F::Relocatable, "relocatable-link", "r", G::Linking,
+        option(F::Relocatable, "relocatable-link", G::Linking).short("r").help(
             "Makes an object that can be linked again."),
-        switch(F::Debug, "debug", "g", G::Linking,
+        option(F::Debug, "debug", G::Linking).short("g").help(
             "Keeps code that no kernel needs, and symbols that only debuggers read."),
-        switch(F::SuppressDebugInfo, "suppress-debug-info", "suppress-debug-info", G::Linking,
+        option(F::SuppressDebugInfo, "suppress-debug-info", G::Linking).help(
             "Drops those symbols again, not the code; only with -g."),
-        switch(F::PreserveRelocations, "preserve-relocs", "preserve-relocs", G::Linking,
+        option(F::PreserveRelocations, "preserve-relocs", G::Linking).help(
             "Keeps resolved relocations in the image."),
-        joined(option(F::Machine, "machine", "m", V::SixtyFour, "64", G::Linking,
-            "The width of addresses; 64 is the only one.")),
-        option(F::CpuArch, "cpu-arch", "cpu-arch", V::Choice(HOSTS), "NAME", G::Linking,
+        option(F::Machine, "machine", G::Linking).short("m").takes(V::SixtyFour, "64").joined().help(
+            "The width of addresses; 64 is the only one."),
+        option(F::CpuArch, "cpu-arch", G::Linking).takes(V::Choice(HOSTS), "NAME").help(
             "The host processor: libraries for other ones are left out."),
-        option(F::DeviceStackProtector, "device-stack-protector", "device-stack-protector", V::Truth, "true|false", G::Linking,
+        option(F::DeviceStackProtector, "device-stack-protector", G::Linking).takes(V::Truth, "true|false").help(
             "Stack protectors in code that is compiled during the link."),
-        option(F::MaxRegisters, "maxrregcount", "maxrregcount", V::Number, "N", G::Linking,
+        option(F::MaxRegisters, "maxrregcount", G::Linking).takes(V::Number, "N").help(
             "Registers for code that is compiled during the link."),
-        option(F::PtxasOptions, "Xptxas", "Xptxas", V::List, "OPTION,..", G::Linking,
+        option(F::PtxasOptions, "Xptxas", G::Linking).takes(V::List, "OPTION,..").help(
             "Options for code that is compiled during the link."),
-        option(F::ExtendedShared, "enable-extended-smem", "enable-extended-smem", V::Truth, "true|false", G::Linking,
+        option(F::ExtendedShared, "enable-extended-smem", G::Linking).takes(V::Truth, "true|false").help(
             "Lets kernels have as much shared memory of fixed size as the processor has."),
-        option(F::DisableSharedReservation, "disable-smem-reservation", "disable-smem-reservation", V::Truth, "true|false", G::Linking,
+        option(F::DisableSharedReservation, "disable-smem-reservation", G::Linking).takes(V::Truth, "true|false").help(
             "Reserves no shared memory for the system, which sm_90 and later do."),
-        switch(F::ReserveNullPointer, "reserve-null-pointer", "reserve-null-pointer", G::Linking,
+        option(F::ReserveNullPointer, "reserve-null-pointer", G::Linking).help(
             "Puts no variable at address 0 of shared memory."),
-        switch(F::AllowUndefinedGlobals, "allow-undefined-globals", "allow-undefined-globals", G::Linking,
+        option(F::AllowUndefinedGlobals, "allow-undefined-globals", G::Linking).help(
             "Leaves variables in global memory that nobody defines to the driver."),
-        switch(F::ForceRela, "force-rela", "force-rela", G::Linking,
+        option(F::ForceRela, "force-rela", G::Linking).help(
             "Gives all relocations an addend, which sm_90 and later have anyway."),
-        option(F::NvHost, "nv-host", "nv-host", V::Text, "FILE", G::Linking,
+        option(F::NvHost, "nv-host", G::Linking).takes(V::Text, "FILE").help(
             "Puts a file into the image, as section .nv.host."),
-        option(F::VerboseToolRecord, "verbose-tkinfo", "verbose-tkinfo", V::Truth, "true|false", G::Linking,
+        option(F::VerboseToolRecord, "verbose-tkinfo", G::Linking).takes(V::Truth, "true|false").help(
             "Records inputs and options of the link in the image."),
 
-        switch(F::IgnoreHostInfo, "ignore-host-info", "ignore-host-info", G::DeadCode,
+        option(F::IgnoreHostInfo, "ignore-host-info", G::DeadCode).help(
             "Keeps kernels that no host code names."),
-        switch(F::UseHostInfo, "use-host-info", "use-host-info", G::DeadCode,
+        option(F::UseHostInfo, "use-host-info", G::DeadCode).help(
             "Removes kernels that no host code names; the default."),
-        option(F::KernelsUsed, "kernels-used", "kernels-used", V::List, "TEXT,..", G::DeadCode,
+        option(F::KernelsUsed, "kernels-used", G::DeadCode).takes(V::List, "TEXT,..").help(
             "Keeps only kernels whose names, as objects have them, contain one of the texts; * is any run of characters."),
-        option(F::VariablesUsed, "variables-used", "variables-used", V::List, "TEXT,..", G::DeadCode,
+        option(F::VariablesUsed, "variables-used", G::DeadCode).takes(V::List, "TEXT,..").help(
             "Keeps only variables whose names contain one of the texts. Without -kernels-used it \
              removes all kernels."),
-        switch(F::KeepSystemLibraries, "keep-system-libraries", "keep-system-libraries", G::DeadCode,
+        option(F::KeepSystemLibraries, "keep-system-libraries", G::DeadCode).help(
             "Links libcudadevrt.a even where nothing needs it."),
 
-        switch(F::Verbose, "verbose", "v", G::Messages,
+        option(F::Verbose, "verbose", G::Messages).short("v").help(
             "Prints the resources that each kernel uses."),
-        switch(F::DumpCallGraph, "dump-callgraph", "dump-callgraph", G::Messages,
+        option(F::DumpCallGraph, "dump-callgraph", G::Messages).help(
             "Prints which function calls which."),
-        switch(F::DumpCallGraphNoDemangle, "dump-callgraph-no-demangle", "dump-callgraph-no-demangle", G::Messages,
+        option(F::DumpCallGraphNoDemangle, "dump-callgraph-no-demangle", G::Messages).help(
             "The same with the names that objects use."),
-        option(F::DotFile, "dot-file", "dot", V::Text, "FILE", G::Messages,
+        option(F::DotFile, "dot-file", G::Messages).short("dot").takes(V::Text, "FILE").help(
             "Writes which function calls which as a graph for dot."),
-        switch(F::WarningAsError, "warning-as-error", "Werror", G::Messages,
+        option(F::WarningAsError, "warning-as-error", G::Messages).short("Werror").help(
             "Makes warnings errors."),
-        switch(F::DisableWarnings, "disable-warnings", "w", G::Messages,
+        option(F::DisableWarnings, "disable-warnings", G::Messages).short("w").help(
             "Prints no warnings."),
-        switch(F::DisableInfos, "disable-infos", "disable-infos", G::Messages,
+        option(F::DisableInfos, "disable-infos", G::Messages).help(
             "Prints no information."),
-        switch(F::ExtraWarnings, "extra-warnings", "extrawarn", G::Messages,
+        option(F::ExtraWarnings, "extra-warnings", G::Messages).short("extrawarn").help(
             "Warns of functions whose address is taken and that nothing calls, too."),
-        switch(F::SuppressArchWarning, "suppress-arch-warning", "suppress-arch-warning", G::Messages,
+        option(F::SuppressArchWarning, "suppress-arch-warning", G::Messages).help(
             "Does not warn of objects without code for the processor."),
-        switch(F::SuppressStackSizeWarning, "suppress-stack-size-warning", "suppress-stack-size-warning", G::Messages,
+        option(F::SuppressStackSizeWarning, "suppress-stack-size-warning", G::Messages).help(
             "Does not warn of kernels whose stack size is unknown."),
-        switch(F::ReportArch, "report-arch", "report-arch", G::Messages,
+        option(F::ReportArch, "report-arch", G::Messages).help(
             "Names the processor in messages about inputs."),
-        option(F::Time, "time", "time", V::Text, "FILE", G::Messages,
+        option(F::Time, "time", G::Messages).takes(V::Text, "FILE").help(
             "Appends how long the link took to a table; `-` is the standard output."),
-        switch(F::Version, "version", "V", G::Messages, "Prints the version."),
-        switch(F::Help, "help", "h", G::Messages, "Prints this text."),
+        option(F::Version, "version", G::Messages).short("V").help(
+            "Prints the version."),
+        option(F::Help, "help", G::Messages).short("h").help(
+            "Prints this text."),
 
-        switch(F::Compat, "compat", "compat", G::Ours,
+        option(F::Compat, "compat", G::Ours).help(
             "Does exactly what nvlink 13.0 does: its messages, its silence about inputs it \
              ignores, and its bytes where they differ from ours."),
-        option(F::Archive, "archive", "archive", V::Choice(ARCHIVES), "whole|lazy|group", G::Ours,
+        option(F::Archive, "archive", G::Ours).takes(V::Choice(ARCHIVES), "whole|lazy|group").help(
             "What is linked of libraries: all, as nvlink does it, or members that something before \
              them needs; with group, all libraries are searched together behind everything else. \
              Of LTO-IR only a compilation tells the names, so that each member is compiled for them."),
-        option(F::Map, "map", "map", V::Text, "FILE", G::Ours,
+        option(F::Map, "map", G::Ours).takes(V::Text, "FILE").help(
             "Writes what lies where in the image, and what was left out; - prints it."),
-        switch(F::CrossReferences, "cref", "cref", G::Ours,
+        option(F::CrossReferences, "cref", G::Ours).help(
             "Adds to the map who defines each name and who uses it; without a map it is printed."),
-        option(F::WhyLive, "why-live", "why-live", V::Texts, "NAME", G::Ours,
+        option(F::WhyLive, "why-live", G::Ours).takes(V::Texts, "NAME").help(
             "Says which kernel needs a function or variable, or that it is left out. The name is \
              that of the object or, with or without parameters, that of the source. May be given \
              several times."),
-        option(F::Odr, "odr", "odr", V::Choice(ODR), "off|data|warn|error", G::Ours,
+        option(F::Odr, "odr", G::Ours).takes(V::Choice(ODR), "off|data|warn|error").help(
             "What to do about inline functions, templates and other weak names that two inputs \
              define in different ways. By default, data: a warning where variables or parameters \
              of kernels differ. With warn and error, code counts too; it may differ because only \
              one input defines what it calls."),
-        option(F::DependencyFile, "depfile", "depfile", V::Text, "FILE", G::Ours,
+        option(F::DependencyFile, "depfile", G::Ours).takes(V::Text, "FILE").help(
             "Writes which files were read, as a rule for make or ninja."),
-        option(F::MessageFormat, "message-format", "message-format", V::Choice(FORMATS), "text|json", G::Ours,
+        option(F::MessageFormat, "message-format", G::Ours).takes(V::Choice(FORMATS), "text|json").help(
             "The shape of messages; json gives one object on each line."),
-        option(F::Explain, "explain", "explain", V::Text, "CODE", G::Ours,
+        option(F::Explain, "explain", G::Ours).takes(V::Text, "CODE").help(
             "Says what a message code means, and does nothing else."),
-        option(F::NvJitLink, "nvjitlink", "nvjitlink", V::Text, "FILE", G::Ours,
+        option(F::NvJitLink, "nvjitlink", G::Ours).takes(V::Text, "FILE").help(
             "The library that compiles LTO-IR, which is otherwise that of the CUDA toolkit."),
-        option(F::Ptxas, "ptxas", "ptxas", V::Text, "FILE", G::Ours,
+        option(F::Ptxas, "ptxas", G::Ours).takes(V::Text, "FILE").help(
             "The program that compiles PTX, which is otherwise that of the CUDA toolkit."),
-        option(F::Threads, "threads", "threads", V::Number, "N", G::Ours,
+        option(F::Threads, "threads", G::Ours).takes(V::Number, "N").help(
             "How many threads the link may have; otherwise, and with 0, as many as there are processors. The result \
              is the same."),
-        option(F::ToolRecord, "tool-record", "tool-record", V::Text, "FILE", G::Ours,
+        option(F::ToolRecord, "tool-record", G::Ours).takes(V::Text, "FILE").help(
             "Takes the note about the linker from a file, byte for byte."),
 
-        switch(F::LinkTimeOptimization, "link-time-opt", "lto", G::LinkTime,
+        option(F::LinkTimeOptimization, "link-time-opt", G::LinkTime).short("lto").help(
             "Link-time optimization."),
-        switch(F::LinkTimeOptimizationAlias, "dlto", "dlto", G::LinkTime, "The same."),
-        option(F::NvvmPath, "nvvmpath", "nvvmpath", V::Text, "DIR", G::LinkTime,
+        option(F::LinkTimeOptimizationAlias, "dlto", G::LinkTime).help(
+            "The same."),
+        option(F::NvvmPath, "nvvmpath", G::LinkTime).takes(V::Text, "DIR").help(
             "Where libnvvm is. libnvJitLink, which has its own, and ptxas are taken from the toolkit around it."),
-        option(F::NvvmOptions, "Xnvvm", "Xnvvm", V::List, "OPTION,..", G::LinkTime,
+        option(F::NvvmOptions, "Xnvvm", G::LinkTime).takes(V::List, "OPTION,..").help(
             "Options for libnvvm."),
-        switch(F::EmitPtx, "emit-ptx", "emit-ptx", G::LinkTime,
+        option(F::EmitPtx, "emit-ptx", G::LinkTime).help(
             "Writes PTX instead of an image."),
-        option(F::SplitCompile, "split-compile", "split-compile", V::Number, "N", G::LinkTime,
+        option(F::SplitCompile, "split-compile", G::LinkTime).takes(V::Number, "N").help(
             "Threads of libnvvm."),
-        option(F::SplitCompileExtended, "split-compile-extended", "split-compile-extended", V::Number, "N", G::LinkTime,
+        option(F::SplitCompileExtended, "split-compile-extended", G::LinkTime).takes(V::Number, "N").help(
             "Threads of compilation."),
-        implying(option(F::FastCompile, "Ofast-compile", "Ofc", V::Text, "0|min|mid|max", G::LinkTime,
-            "How much optimization is given up for speed; none without a value."), "0"),
-        switch(F::ForcePartialLto, "force-partial-lto", "force-partial-lto", G::Hidden, ""),
+        option(F::FastCompile, "Ofast-compile", G::LinkTime)
+            .short("Ofc").takes(V::Text, "0|min|mid|max").implying("0").help(
+            "How much optimization is given up for speed; none without a value."),
+        option(F::ForcePartialLto, "force-partial-lto", G::Hidden),
 
-        option(F::HostCompiler, "host-ccbin", "host-ccbin", V::Text, "PROGRAM", G::Hidden, ""),
-        switch(F::Shared, "shared", "shared", G::Hidden, ""),
-        option(F::XLinker, "host-linker-options", "Xlinker", V::List, "OPTION,..", G::Hidden, ""),
-        option(F::CudaApiVersion, "cuda-api-version", "cuda-api-version", V::Text, "MAJOR.MINOR", G::Hidden, ""),
-        option(F::SyscallConstOffset, "syscall-const-offset", "syscall-const-offset", V::Number, "N", G::Hidden, ""),
-        switch(F::Uumn, "uumn", "uumn", G::Hidden, ""),
+        option(F::HostCompiler, "host-ccbin", G::Hidden).takes(V::Text, "PROGRAM"),
+        option(F::Shared, "shared", G::Hidden),
+        option(F::XLinker, "host-linker-options", G::Hidden).short("Xlinker").takes(V::List, "OPTION,.."),
+        option(F::CudaApiVersion, "cuda-api-version", G::Hidden).takes(V::Text, "MAJOR.MINOR"),
+        option(F::SyscallConstOffset, "syscall-const-offset", G::Hidden).takes(V::Number, "N"),
+        option(F::Uumn, "uumn", G::Hidden),
     ]
 };
 

@@ -3,11 +3,30 @@
 //! Every rule was measured with nvlink 13.0.88; the cases `fatbin_input` and
 //! `fatbinary` show them.
 
-use super::Processor;
+use super::{Processor, Wanted};
 use crate::arch::{Sm, Suffix};
 use crate::cubin::{CompatCode, Records};
 use crate::error::ParseError;
 use crate::fatbin::{Entry, Fatbin, Flags, Kind};
+
+/// What a link makes of LTO-IR.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LtoIr {
+    /// It is optimized, and comes before machine code.
+    Linked,
+    /// It cannot be linked, and is taken where nothing else is there, to say so.
+    Refused,
+}
+
+impl LtoIr {
+    /// What a link of these inputs makes of it.
+    pub(super) fn of(wanted: &Wanted) -> Self {
+        match wanted.link_time {
+            Some(_) => Self::Linked,
+            None => Self::Refused,
+        }
+    }
+}
 
 /// The entry nvlink takes, if any fits: the highest processor number, machine
 /// code before PTX, the narrowest variant, and the latest Mercury instructions. LTO-IR is the last resort.
@@ -16,12 +35,12 @@ use crate::fatbin::{Entry, Fatbin, Flags, Kind};
 pub(super) fn select<'d>(
     fatbin: &Fatbin<'d>,
     processor: &Processor,
-    link_time: bool,
+    lto_ir: LtoIr,
 ) -> Result<Option<Entry<'d>>, ParseError> {
     let mut best: Option<(Rank, Entry<'d>)> = None;
     for entry in fatbin.entries() {
         let entry = entry?;
-        if let Some(rank) = rank(&entry, processor, link_time)
+        if let Some(rank) = rank(&entry, processor, lto_ir)
             && best.as_ref().is_none_or(|(other, _)| rank > *other)
         {
             best = Some((rank, entry));
@@ -57,7 +76,8 @@ struct Rank {
     mercury: u16,
 }
 
-fn rank(entry: &Entry<'_>, processor: &Processor, link_time: bool) -> Option<Rank> {
+fn rank(entry: &Entry<'_>, processor: &Processor, lto_ir: LtoIr) -> Option<Rank> {
+    let optimizes = lto_ir == LtoIr::Linked;
     let target = processor.sm;
     if !entry.flags.has(Flags::WIDE) {
         return None;
@@ -67,15 +87,15 @@ fn rank(entry: &Entry<'_>, processor: &Processor, link_time: bool) -> Option<Ran
         Kind::ELF => (
             elf_fits(entry, target)
                 && (!processor.is_virtual || entry.sm.has_mercury())
-                && !(link_time && is_narrower(entry.sm, target)),
-            !link_time,
+                && !(optimizes && is_narrower(entry.sm, target)),
+            !optimizes,
         ),
-        Kind::PTX => (virtual_fits(entry.sm, target), !link_time),
+        Kind::PTX => (virtual_fits(entry.sm, target), !optimizes),
         // Without optimization nvlink only sees that there is some where it could be for the processor (case `virtual_arch`).
         Kind::NVVM => (
             virtual_fits(entry.sm, target)
-                && (link_time || !processor.is_virtual || target.has_mercury()),
-            link_time,
+                && (optimizes || !processor.is_virtual || target.has_mercury()),
+            optimizes,
         ),
         _ => (false, false),
     };
@@ -200,7 +220,7 @@ mod tests {
                     ..Processor::from(format!("sm_{number}").parse::<Sm>().unwrap())
                 },
             };
-            let chosen = select(&fatbin, &processor, false).unwrap();
+            let chosen = select(&fatbin, &processor, LtoIr::Refused).unwrap();
             let shown = chosen.map_or("none".to_owned(), |entry| {
                 let name = entry.sm.to_string().split_off(3);
                 format!("{}{name}", entry.kind.to_string().split_at(1).0)

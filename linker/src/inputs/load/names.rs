@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::host::{HostObject, Origin};
 use super::super::link_time::{self, Holder, Intermediate};
-use super::super::select::select;
+use super::super::select::{LtoIr, select};
 use super::super::{Image, Processor, Wanted};
 use crate::arch::reserved;
 use crate::container::host::Class;
@@ -119,10 +119,11 @@ impl Names {
             return (names, intermediates);
         }
         names.add_host(data);
+        let lto_ir = LtoIr::of(wanted);
         let fatbins = HostObject::parse("", data, Origin::Member, wanted)
             .map_or_else(|_| Vec::new(), |o| o.fatbins);
         for fatbin in &fatbins {
-            let Ok(Some(entry)) = select(fatbin, processor, wanted.link_time.is_some()) else {
+            let Ok(Some(entry)) = select(fatbin, processor, lto_ir) else {
                 continue;
             };
             match entry.kind {
@@ -131,7 +132,7 @@ impl Names {
                         names.add_device(&image);
                     }
                 }
-                Kind::NVVM if wanted.link_time.is_some() => intermediates.push(Intermediate {
+                Kind::NVVM if lto_ir == LtoIr::Linked => intermediates.push(Intermediate {
                     name: name.to_owned(),
                     kind: jitlink::Kind::Fatbin,
                     data: fatbin.bytes(),

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use super::super::check::Candidate;
 use super::super::host::{HostObject, Modules, Origin};
 use super::super::recorded::Record;
-use super::super::select::{held, select};
+use super::super::select::{LtoIr, held, select};
 use super::super::{Processor, Wanted};
 use super::objects::{Checked, check, check_lasting};
 use super::{Loader, Stop};
@@ -101,8 +101,8 @@ impl<'d> Unpacker<'_, 'd> {
         fatbin: &Fatbin<'d>,
         decompressor: &mut Decompressor,
     ) -> Result<Code<'d>, Failure> {
-        let links_ir = self.wanted.link_time.is_some();
-        let entry = select(fatbin, self.processor, links_ir).map_err(Failure::Damaged)?;
+        let lto_ir = LtoIr::of(self.wanted);
+        let entry = select(fatbin, self.processor, lto_ir).map_err(Failure::Damaged)?;
         let Some(entry) = entry else {
             return Ok(Code::Nothing(held(fatbin)));
         };
@@ -113,7 +113,7 @@ impl<'d> Unpacker<'_, 'd> {
                 Ok(Code::Image(image, checked))
             }
             // Its compressed form is one that only NVIDIA's library reads.
-            Kind::NVVM if links_ir => {
+            Kind::NVVM if lto_ir == LtoIr::Linked => {
                 let record = entry.compiler_options().map(Record::parse);
                 Ok(Code::Intermediate(fatbin.bytes(), record))
             }
