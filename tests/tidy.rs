@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use rustnvlink::codes;
+
 /// All folders at the top, so that nobody commits scratch files there.
 const FOLDERS: [&str; 8] = [
     ".ci",
@@ -139,5 +141,18 @@ fn phases_look_back_only() {
                 assert!(!text.contains(&use_of), "{} uses {later}", path.display());
             }
         }
+    }
+}
+
+#[test]
+fn every_code_of_messages_is_said() {
+    let mut files = Vec::new();
+    sources(&root().join("linker/src"), &mut files);
+    files.retain(|path| !path.ends_with("codes.rs"));
+    let read = |path: &PathBuf| std::fs::read_to_string(path).expect("a readable source");
+    let texts: String = files.iter().map(read).collect();
+    for code in codes::ALL {
+        let constant = code.as_str().replace('-', "_").to_uppercase();
+        assert!(texts.contains(&constant), "no message has {code}");
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use cudalink_toolkit::{Toolkit, ToolkitError};
 use rustnvlink::arch::Sm;
 use rustnvlink::cli;
+use rustnvlink::codes;
 use rustnvlink::device_link::{DeviceLink, Linked, Request, Shown, summarize};
 use rustnvlink::diagnostic::Severity;
 use rustnvlink::inputs::{Assembler, Kernels, LinkTime, Wanted};
@@ -77,7 +78,7 @@ pub(crate) fn link(
     } in summarize(&linked.messages)
     {
         let text = by_sources(text, inputs);
-        lacks_code |= code == "undefined-reference";
+        lacks_code |= code == codes::UNDEFINED_REFERENCE;
         match severity {
             Severity::Text => {}
             Severity::Info => hints.push(text),

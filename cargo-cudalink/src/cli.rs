@@ -8,6 +8,7 @@ use anyhow::{Result, bail};
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use rustnvlink::cli::{FLAGS, LinkOptions, Spelling};
+use rustnvlink::codes;
 
 use crate::cargo::exec::Exec;
 use crate::cargo::{WithDevice, number_of_jobs};
@@ -143,7 +144,7 @@ fn option_of_linker(error: &clap::Error, arguments: &[OsString]) -> Option<Strin
     FLAGS.iter().find(is_it)?;
     let is_misplaced = |typed: String| {
         let read = LinkOptions::parse(vec![typed.into()]);
-        read.is_err_and(|problem| problem.has_code("misplaced-option"))
+        read.is_err_and(|problem| problem.code == codes::MISPLACED_OPTION)
     };
     let is_of_command = is_misplaced(option.to_owned()) || is_misplaced(format!("{option}=x"));
     Some(match is_of_command {

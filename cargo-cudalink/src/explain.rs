@@ -2,8 +2,7 @@
 
 use anyhow::{Result, anyhow};
 use clap::Args;
-use rustnvlink::cli;
-use rustnvlink::explain::EXPLANATIONS;
+use rustnvlink::{codes, explain};
 
 use crate::doctor;
 use crate::streams;
@@ -28,7 +27,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
 
 /// Every code, with what it means.
 fn known() -> Vec<(&'static str, &'static str)> {
-    let of_links = EXPLANATIONS.iter().map(|known| (known.code, known.text));
+    let of_links = codes::ALL
+        .iter()
+        .map(|known| (known.as_str(), known.meaning()));
     let mut known: Vec<_> = of_links.chain(doctor::codes::MEANINGS).collect();
     known.sort();
     known
@@ -48,14 +49,14 @@ fn list(width: Option<usize>) -> String {
         let first = meaning.split_once(". ").map_or(meaning, |(first, _)| first);
         let mut line = format!("{code:column$}");
         let width = width.unwrap_or(usize::MAX);
-        cli::wrap(first.trim_end_matches('.'), column, width, &mut line);
+        explain::wrap(first.trim_end_matches('.'), column, width, &mut line);
         line
     });
     lines.collect::<Vec<_>>().join("\n")
 }
 
 fn explanation(code: &str) -> Result<String> {
-    cli::explanation(code, &doctor::codes::MEANINGS).map_err(|problem| anyhow!(problem.shown()))
+    explain::explanation(code, &doctor::codes::MEANINGS).map_err(|problem| anyhow!(problem.shown()))
 }
 
 #[cfg(test)]
@@ -67,7 +68,7 @@ mod tests {
         let list = list(None);
         assert_eq!(
             list.lines().count(),
-            EXPLANATIONS.len() + doctor::codes::MEANINGS.len()
+            codes::ALL.len() + doctor::codes::MEANINGS.len()
         );
         for code in ["never-linked", "undefined-reference"] {
             let line = list.lines().find(|line| line.starts_with(code));

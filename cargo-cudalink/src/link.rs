@@ -15,6 +15,7 @@ use cudalink_bindings::Bindings;
 use cudalink_toolkit::Toolkit;
 use rustnvlink::arch::Sm;
 use rustnvlink::cli::{self, LinkOptions, depfile};
+use rustnvlink::codes;
 use rustnvlink::container::{Foreign, InputKind, detect};
 use rustnvlink::device_link::{DeviceLink, Linked, Message};
 use rustnvlink::fatbin::{CompressionMode, FatbinOptions};
@@ -301,7 +302,7 @@ pub(crate) fn run_as_nvcc(
     let mut help = None;
     let linked = link(&arguments, toolkit, targets, |linked| {
         let is_library = |file: &PathBuf| file.extension().is_some_and(|end| end == "a");
-        if linked.has("undefined-reference") && !arguments.files.iter().any(is_library) {
+        if linked.has(codes::UNDEFINED_REFERENCE) && !arguments.files.iter().any(is_library) {
             help = Some(messages::HELP_WITHOUT_LIBRARIES);
         }
         // CMake has programs linked that have no device code of their own, whose users cannot do anything about it.

@@ -36,6 +36,7 @@ use std::path::PathBuf;
 use crate::arch::Sm;
 use crate::cli::messages::Messages;
 use crate::cli::{Exit, within};
+use crate::codes::{self, Code};
 use crate::container::Machine;
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::fatbin::{self, FatbinOptions, LinkedImage, WriteError};
@@ -137,10 +138,10 @@ impl Linked {
         ))
     }
 
-    /// Whether a message has this code, see [`Diagnostic::has_code`].
-    pub fn has(&self, code: &str) -> bool {
+    /// Whether a message has this code.
+    pub fn has(&self, code: Code) -> bool {
         let mut messages = self.messages.iter();
-        messages.any(|message| message.diagnostic.has_code(code))
+        messages.any(|message| message.diagnostic.code == code)
     }
 
     /// The exit code of a program that makes these links.
@@ -266,7 +267,7 @@ impl<'a> DeviceLink<'a> {
         let inputs = &self.request.inputs;
         if inputs.link_time.is_none() {
             let linked = self.job(&files).link_each(targets, &self.messages);
-            let misses_something = !linked.is_complete() && linked.has("undefined-reference");
+            let misses_something = !linked.is_complete() && linked.has(codes::UNDEFINED_REFERENCE);
             if !misses_something || files.has_device_runtime() {
                 return linked;
             }
@@ -393,7 +394,7 @@ impl<'a> Job<'a> {
         // PTX may well be for a newer processor than this one.
         let is_about_ptx = |problem: &Diagnostic| {
             survey.has_ptx
-                && (problem.has_code("ptxas-failed") || problem.has_code("missing-ptxas"))
+                && (problem.code == codes::PTXAS_FAILED || problem.code == codes::MISSING_PTXAS)
         };
         if loaded.as_ref().err() == Some(&Exit::Fatal) && !problems.iter().any(is_about_ptx) {
             for problem in problems {
@@ -404,24 +405,24 @@ impl<'a> Job<'a> {
         // What was linked before may be why, or a file of another kind.
         let linked_before = problems
             .iter()
-            .find(|problem| problem.has_code("no-device-code"))
+            .find(|problem| problem.code == codes::NO_DEVICE_CODE)
             .and_then(|problem| problem.detail.clone());
-        problems.retain(|problem| problem.has_code("ignored-input"));
+        problems.retain(|problem| problem.code == codes::IGNORED_INPUT);
         let hints = loaded.map_or_else(|_| Vec::new(), |loaded| loaded.hints);
-        let is_closed = hints.iter().any(|hint| hint.has_code("closed-object"));
+        let is_closed = hints.iter().any(|hint| hint.code == codes::CLOSED_OBJECT);
         let has_none = problems.is_empty() && !is_closed;
         for problem in problems {
             linked.add(None, problem);
         }
         let (code, text) = match survey.intermediates.is_empty() {
-            true if survey.has_ptx => ("no-device-code", ONLY_PTX),
+            true if survey.has_ptx => (codes::NO_DEVICE_CODE, ONLY_PTX),
             true if linked_before.is_some() => {
-                ("no-device-code", "no input has device code to link")
+                (codes::NO_DEVICE_CODE, "no input has device code to link")
             }
-            true if has_none => ("no-device-code", NO_DEVICE_CODE),
-            true => ("no-device-code", NO_MACHINE_CODE),
+            true if has_none => (codes::NO_DEVICE_CODE, NO_DEVICE_CODE),
+            true => (codes::NO_DEVICE_CODE, NO_MACHINE_CODE),
             false => (
-                "lto-input",
+                codes::LTO_INPUT,
                 "the inputs have LTO-IR and no machine code; link them with -dlto",
             ),
         };
@@ -515,7 +516,7 @@ impl<'a> Job<'a> {
             Diagnostics::default(),
             take,
         );
-        let lacks_something = outcome.diagnostics.has("undefined-reference");
+        let lacks_something = outcome.diagnostics.has(codes::UNDEFINED_REFERENCE);
         let explainer = loaded.explainer(inputs, processor, self.environment);
         let failed = report_all(&outcome.diagnostics, &mut |mut diagnostic| {
             diagnostic.is_settled |= loaded.forgets_options;

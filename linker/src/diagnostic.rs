@@ -6,9 +6,9 @@ mod tests;
 use std::fmt;
 
 use crate::arch::{Sm, help_with};
+use crate::codes::{self, Code};
 use crate::demangle::readable;
 use crate::error::{Location, ParseError, without_number};
-use crate::explain::explain;
 use crate::options::Behaviour;
 use crate::raw_text;
 
@@ -26,9 +26,6 @@ pub enum Severity {
     /// The link fails at once.
     Fatal,
 }
-
-/// The code of the lines that `-v` asks for. It is not shown, as it would be noise on every line.
-pub(crate) const RESOURCE_USAGE: &str = "resource-usage";
 
 /// What to do about a name that no input defines.
 pub(crate) const ADD_DEFINITION: &str =
@@ -56,8 +53,8 @@ pub enum Mismatch {
 pub struct Diagnostic {
     /// How bad it is.
     pub severity: Severity,
-    /// A short name that stays the same between releases.
-    pub code: &'static str,
+    /// What it is about, in a word that stays the same between releases.
+    pub code: Code,
     /// The message, without severity or program name.
     pub text: String,
     /// More about it, shown where messages need not be those of nvlink.
@@ -81,8 +78,7 @@ pub(crate) struct Subject {
 
 impl Diagnostic {
     /// A message.
-    pub fn new(severity: Severity, code: &'static str, text: impl Into<String>) -> Self {
-        debug_assert!(explain(code).is_some(), "{code} has no row in explain.rs");
+    pub fn new(severity: Severity, code: Code, text: impl Into<String>) -> Self {
         Self {
             severity,
             code,
@@ -96,13 +92,13 @@ impl Diagnostic {
     }
 
     /// A message that ends the link at once.
-    pub(crate) fn fatal(code: &'static str, text: impl Into<String>) -> Self {
+    pub(crate) fn fatal(code: Code, text: impl Into<String>) -> Self {
         Self::new(Severity::Fatal, code, text)
     }
 
     /// Text that was asked for.
     pub fn text(text: String) -> Self {
-        Self::new(Severity::Text, "requested", text)
+        Self::new(Severity::Text, codes::REQUESTED, text)
     }
 
     /// Adds what nvlink does not say.
@@ -168,16 +164,6 @@ impl Diagnostic {
         self
     }
 
-    /// Whether it has this code.
-    ///
-    /// # Panics
-    ///
-    /// In debug builds, where no message has such a code.
-    pub fn has_code(&self, code: &str) -> bool {
-        debug_assert!(explain(code).is_some(), "{code} has no row in explain.rs");
-        self.code == code
-    }
-
     /// The function or variable that it is about, as objects name it.
     pub fn symbol(&self) -> Option<&str> {
         self.subject.as_ref()?.symbol.as_deref()
@@ -204,7 +190,7 @@ impl Diagnostic {
     pub(crate) fn multiple_definition(name: &str, input: &str, first: &str) -> Self {
         Self::new(
             Severity::Error,
-            "multiple-definition",
+            codes::MULTIPLE_DEFINITION,
             format!("Multiple definition of '{name}' in '{input}', first defined in '{first}'"),
         )
         .of_mangled(name)
@@ -224,10 +210,10 @@ impl Diagnostic {
     /// Two inputs disagree about a name they share.
     pub(crate) fn mismatch(what: Mismatch, name: &str, input: &str, first: &str) -> Self {
         let (code, subject, how) = match what {
-            Mismatch::Size => ("size-mismatch", "Size", "specified"),
-            Mismatch::Prototype => ("prototype-mismatch", "Prototype", "defined"),
-            Mismatch::MemorySpace => ("memory-space-mismatch", "Memory space", "specified"),
-            Mismatch::Managed => ("managed-mismatch", "Managed attribute", "specified"),
+            Mismatch::Size => (codes::SIZE_MISMATCH, "Size", "specified"),
+            Mismatch::Prototype => (codes::PROTOTYPE_MISMATCH, "Prototype", "defined"),
+            Mismatch::MemorySpace => (codes::MEMORY_SPACE_MISMATCH, "Memory space", "specified"),
+            Mismatch::Managed => (codes::MANAGED_MISMATCH, "Managed attribute", "specified"),
         };
         Self::new(
             Severity::Error,
@@ -242,7 +228,7 @@ impl Diagnostic {
     pub(crate) fn common_too_large(name: &str, input: &str) -> Self {
         let text =
             format!("Common symbol '{name}' in file '{input}' has larger size than initialization");
-        Self::new(Severity::Error, "size-mismatch", text)
+        Self::new(Severity::Error, codes::SIZE_MISMATCH, text)
             .of_mangled(name)
             .of_input(input)
     }
@@ -250,7 +236,7 @@ impl Diagnostic {
     /// A function is a kernel in one input and none in another.
     pub(crate) fn not_always_a_kernel(name: &str, input: &str, first: &str) -> Self {
         let text = format!("Function '{name}' not declared __global__ in all source files");
-        Self::new(Severity::Error, "kernel-mismatch", text)
+        Self::new(Severity::Error, codes::KERNEL_MISMATCH, text)
             .of_mangled(name)
             .of_input(input)
             .with_note(format_args!("'{first}' and '{input}' differ"))
@@ -262,14 +248,14 @@ impl Diagnostic {
             "Object '{input}' cannot be linked due to version mismatch. Objects using tcgen05 in \
              12.x cannot be linked with 13.0 or later, they must be rebuilt with latest compiler"
         );
-        Self::new(Severity::Error, "old-tensor-memory", text)
+        Self::new(Severity::Error, codes::OLD_TENSOR_MEMORY, text)
     }
 
     /// A link for a processor that this linker does not know.
     pub(crate) fn unknown_processor(target: Sm) -> Self {
         let help = help_with(&target.to_string());
         Self::fatal(
-            "unknown-processor",
+            codes::UNKNOWN_PROCESSOR,
             format!("Cannot link for {target}: {help}"),
         )
     }
@@ -277,7 +263,7 @@ impl Diagnostic {
     /// Unified functions or variables need an index that all images share.
     pub(crate) fn unified_without_index() -> Self {
         let text = "Unified symbols found but index file not specified.";
-        Self::fatal("no-unified-index", text)
+        Self::fatal(codes::NO_UNIFIED_INDEX, text)
     }
 
     /// An input holds addresses that a relocatable link filled in too early.
@@ -286,7 +272,7 @@ impl Diagnostic {
             "'{input}' comes from nvlink -r, which filled in addresses of {spaces} that do not \
              hold in this link"
         );
-        Self::new(Severity::Warning, "stale-addresses", text)
+        Self::new(Severity::Warning, codes::STALE_ADDRESSES, text)
     }
 
     /// An input does not say what its code needs.
@@ -296,7 +282,7 @@ impl Diagnostic {
              '{attribute}' in input file '{input}'",
             target.number
         );
-        Self::new(Severity::Warning, "missing-attribute", text)
+        Self::new(Severity::Warning, codes::MISSING_ATTRIBUTE, text)
     }
 
     /// Bytes that are not what they should be.
@@ -305,13 +291,13 @@ impl Diagnostic {
             (Behaviour::Nvlink, Some(error)) => format!("Internal error: {error}"),
             (Behaviour::Nvlink | Behaviour::Own, _) => error.to_string(),
         };
-        Self::fatal("bad-input", text).at(&error.location)
+        Self::fatal(codes::BAD_INPUT, text).at(&error.location)
     }
 
     /// An object does not say how many registers its code needs.
     pub(crate) fn no_register_count(function: &str, input: &str) -> Self {
         let text = "Internal error: no regcount?";
-        Self::fatal("no-register-count", text).with_detail(format_args!(
+        Self::fatal(codes::NO_REGISTER_COUNT, text).with_detail(format_args!(
             "'{input}' has none for {}",
             readable(function)
         ))
@@ -320,13 +306,13 @@ impl Diagnostic {
     /// The call graph names what is no function.
     pub(crate) fn no_call_graph_node() -> Self {
         let text = "Internal error: no callgraph node";
-        Self::fatal("no-call-graph-node", text)
+        Self::fatal(codes::NO_CALL_GRAPH_NODE, text)
     }
 
     /// A function lost its code together with another name for it.
     pub(crate) fn reference_to_deleted(what: &str) -> Self {
         let text = format!("Internal error: reference to deleted {what}");
-        Self::fatal("reference-to-deleted", text)
+        Self::fatal(codes::REFERENCE_TO_DELETED, text)
     }
 
     /// Doubles take longer than code waits for, and it cannot be made anew.
@@ -335,49 +321,49 @@ impl Diagnostic {
             "'{function}' computes with doubles, which take longer on {target} than it waits for, and cannot be made anew; \
              compile it for {target}"
         );
-        Self::new(Severity::Warning, "faster-doubles", text)
+        Self::new(Severity::Warning, codes::FASTER_DOUBLES, text)
     }
 
     /// What nvlink says where it loses track of relocations.
     pub(crate) fn unexpected_relocation() -> Self {
         let text = "Internal error: unexpected reloc";
-        Self::fatal("bad-input", text)
+        Self::fatal(codes::BAD_INPUT, text)
     }
 
     /// An input cannot be merged; what is wrong with it was reported.
     pub(crate) fn merge_failed() -> Self {
-        Self::fatal("merge-failed", "merge_elf failed")
+        Self::fatal(codes::MERGE_FAILED, "merge_elf failed")
     }
 
     /// Two inputs define a weak kernel with other parameters.
     pub(crate) fn other_parameters(kernel: &str) -> Self {
         let text = format!("Duplicate weak parameter bank for '{kernel}' is not the same size");
-        Self::new(Severity::Error, "other-parameters", text).of_mangled(kernel)
+        Self::new(Severity::Error, codes::OTHER_PARAMETERS, text).of_mangled(kernel)
     }
 
     /// A function uses what the system keeps in shared memory, in a link that leaves it no place.
     pub(crate) fn reserved_shared(function: &str) -> Self {
         let text = format!("Function '{function}' uses reserved shared memory when not allowed.");
-        Self::new(Severity::Error, "reserved-shared", text).of_mangled(function)
+        Self::new(Severity::Error, codes::RESERVED_SHARED, text).of_mangled(function)
     }
 
     /// An object is linked with a whole program.
     pub(crate) fn whole_program_company(name: &str) -> Self {
         let text = format!("'{name}': -ewp compiled objects should only link with libcudadevrt");
-        Self::new(Severity::Warning, "whole-program-company", text)
+        Self::new(Severity::Warning, codes::WHOLE_PROGRAM_COMPANY, text)
     }
 
     /// nvlink has left out the device runtime, and expects nothing behind it.
     pub(crate) fn behind_runtime() -> Self {
         let text = "unexpected object after cudadevrt";
-        Self::fatal("behind-runtime", text)
+        Self::fatal(codes::BEHIND_RUNTIME, text)
     }
 
     /// A kernel needs more static shared memory than there is.
     pub(crate) fn too_much_shared(kernel: &str, size: u64, limit: u64) -> Self {
         Self::new(
             Severity::Error,
-            "too-much-shared",
+            codes::TOO_MUCH_SHARED,
             format!(
                 "Entry function '{kernel}' uses too much shared data ({size:#x} bytes, \
                  {limit:#x} max)"
@@ -390,7 +376,7 @@ impl Diagnostic {
     pub(crate) fn shared_of_others(variable: &str, kernel: &str) -> Self {
         Self::new(
             Severity::Error,
-            "shared-of-others",
+            codes::SHARED_OF_OTHERS,
             format!(
                 "Cannot link shared object '{variable}' with partially linked kernel '{kernel}'"
             ),
@@ -403,7 +389,7 @@ impl Diagnostic {
     pub(crate) fn mixed_tensor_groups(kernel: &str) -> Self {
         Self::new(
             Severity::Error,
-            "mixed-tensor-groups",
+            codes::MIXED_TENSOR_GROUPS,
             format!(
                 "Function '{kernel}' uses single CTA(.cta_group::1) and CTA pair \
                  granularity(.cta_group::2) and that is not allowed."
@@ -421,7 +407,7 @@ impl Diagnostic {
     ) -> Self {
         let text =
             format!("File uses too much global constant data ({size:#x} bytes, {limit:#x} max)");
-        let error = Self::new(Severity::Error, "too-much-constant", text);
+        let error = Self::new(Severity::Error, codes::TOO_MUCH_CONSTANT, text);
         largest.fold(error, |error, (name, size, input)| {
             error.with_note(format_args!(
                 "{size} bytes: '{}' in '{input}'",
@@ -435,7 +421,7 @@ impl Diagnostic {
     pub(crate) fn too_many_compiler_constants(kernel: &str) -> Self {
         Self::new(
             Severity::Error,
-            "too-many-compiler-constants",
+            codes::TOO_MANY_COMPILER_CONSTANTS,
             format!(
                 "Entry function '{kernel}' uses too much data for compiler-generated constants; \
                  please recompile with -Xptxas --disable-optimizer-constants"
@@ -449,7 +435,7 @@ impl Diagnostic {
     pub(crate) fn too_many_registers(kernel: &str, limit: u32, function: &str, count: u32) -> Self {
         Self::new(
             Severity::Error,
-            "too-many-registers",
+            codes::TOO_MANY_REGISTERS,
             format!(
                 "entry function '{kernel}' with max regcount of {limit} calls function \
                  '{function}' with regcount of {count}"
@@ -467,7 +453,7 @@ impl Diagnostic {
     pub(crate) fn uncalled(name: &str) -> Self {
         Self::new(
             Severity::Warning,
-            "uncalled-function",
+            codes::UNCALLED_FUNCTION,
             format!("Function '{name}' has address taken but no calls to it found"),
         )
         .of_mangled(name)
@@ -477,7 +463,7 @@ impl Diagnostic {
     pub(crate) fn undefined_reference(name: &str, input: &str) -> Self {
         Self::new(
             Severity::Error,
-            "undefined-reference",
+            codes::UNDEFINED_REFERENCE,
             format!("Undefined reference to '{name}' in '{input}'"),
         )
         .of_mangled(name)
@@ -516,7 +502,8 @@ impl Diagnostic {
         };
         let mut text = match self.severity {
             Severity::Text => self.text.clone(),
-            Severity::Info if self.code == RESOURCE_USAGE => {
+            // It would be noise on every line.
+            Severity::Info if self.code == codes::RESOURCE_USAGE => {
                 format!("{}{detail}{place}", self.text)
             }
             Severity::Info | Severity::Warning | Severity::Error | Severity::Fatal => {
@@ -621,9 +608,9 @@ impl Diagnostics {
         messages.filter(|message| message.severity >= Severity::Error)
     }
 
-    /// Whether a message has this code, see [`Diagnostic::has_code`].
-    pub fn has(&self, code: &str) -> bool {
-        self.messages.iter().any(|message| message.has_code(code))
+    /// Whether a message has this code.
+    pub fn has(&self, code: Code) -> bool {
+        self.messages.iter().any(|message| message.code == code)
     }
 
     /// All messages.

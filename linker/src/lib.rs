@@ -51,11 +51,13 @@
 //! ```
 //! # use rustnvlink::options::Options;
 //! # use rustnvlink::{Input, link};
+//! use rustnvlink::codes;
+//!
 //! # let caller = std::fs::read("../tests/inputs/caller.sm_90.cubin").unwrap();
 //! let alone = [Input::new("caller", &caller)];
 //! let outcome = link(&alone, &Options::new("sm_90".parse().unwrap()));
 //! let error = outcome.into_result().unwrap_err();
-//! let missing = error.errors().filter(|message| message.code == "undefined-reference");
+//! let missing = error.errors().filter(|message| message.code == codes::UNDEFINED_REFERENCE);
 //! let names: Vec<&str> = missing.filter_map(|message| message.symbol()).collect();
 //! assert!(!names.is_empty());
 //! ```
@@ -90,6 +92,7 @@ mod bits;
 mod call_graph;
 mod call_paths;
 pub mod cli;
+pub mod codes;
 pub mod container;
 pub mod cubin;
 pub mod demangle;

@@ -12,6 +12,7 @@ use std::fmt;
 
 use rustc_hash::FxHashMap;
 
+use crate::codes;
 use crate::cubin::{Binding, InfoCode, InfoRecords, Place, Symbol, SymbolOther, SymbolType};
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::error::ParseError;
@@ -94,7 +95,7 @@ pub(crate) fn check(
                 let other = &objects[*other].name;
                 let here = &object.name;
                 let text = format!("weak definitions of '{name}' differ in '{other}' and '{here}'");
-                let problem = Diagnostic::new(severity, "odr-violation", text);
+                let problem = Diagnostic::new(severity, codes::ODR_VIOLATION, text);
                 let problem = problem.with_detail(difference);
                 diagnostics.push(problem.of_mangled(name).of_input(here));
                 break;

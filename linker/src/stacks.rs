@@ -1,5 +1,6 @@
 //! What kernels need of the stack.
 
+use crate::codes;
 use crate::cubin::InfoCode;
 use crate::demangle::readable;
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
@@ -57,7 +58,7 @@ impl Stacks {
             let name = name_of(entry);
             let text =
                 format!("Stack size for entry function '{name}' cannot be statically determined");
-            let mut warning = Diagnostic::new(Severity::Warning, "unbounded-stack", text);
+            let mut warning = Diagnostic::new(Severity::Warning, codes::UNBOUNDED_STACK, text);
             let circle = circles.from(entry).iter();
             let circle: Vec<String> = circle.map(|&f| readable(name_of(f))).collect();
             if !circle.is_empty() {

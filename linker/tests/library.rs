@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::thread;
 
+use rustnvlink::codes::{self, Code};
 use rustnvlink::device_link::{DeviceLink, Linked, Request};
 use rustnvlink::diagnostic::{Diagnostic, Severity};
 use rustnvlink::inputs::{Environment, Files, Kernels, Wanted};
@@ -23,7 +24,7 @@ fn link_for(arch: &str, inputs: &[(&str, &[u8])]) -> Result<Vec<u8>, LinkError> 
 }
 
 /// The code of the only error, and the input that it is about.
-fn only_error(result: Result<Vec<u8>, LinkError>) -> (&'static str, Option<String>) {
+fn only_error(result: Result<Vec<u8>, LinkError>) -> (Code, Option<String>) {
     let error = result.unwrap_err();
     let errors: Vec<&Diagnostic> = error.errors().collect();
     let [error] = errors[..] else {
@@ -37,7 +38,7 @@ fn what_cannot_be_linked_is_an_error_that_names_it() {
     let (caller, callee) = (read("caller.sm_90.cubin"), read("callee.sm_90.cubin"));
     let older = read("callee.sm_80.cubin");
     let image = link_for("sm_90", &[("caller", &caller), ("callee", &callee)]).unwrap();
-    let check = |arch: &str, data: &[u8], code: &str| {
+    let check = |arch: &str, data: &[u8], code: Code| {
         let result = link_for(arch, &[("caller", &caller), ("other", data)]);
         assert_eq!(
             only_error(result),
@@ -45,10 +46,10 @@ fn what_cannot_be_linked_is_an_error_that_names_it() {
             "{code}"
         );
     };
-    check("sm_90", &older, "arch-mismatch");
-    check("sm_90", &image, "ignored-input");
-    check("sm_90", b"a text", "not-a-cubin");
-    check("sm_90", &callee[..callee.len() - 1], "bad-input");
+    check("sm_90", &older, codes::ARCH_MISMATCH);
+    check("sm_90", &image, codes::IGNORED_INPUT);
+    check("sm_90", b"a text", codes::NOT_A_CUBIN);
+    check("sm_90", &callee[..callee.len() - 1], codes::BAD_INPUT);
     let both = link_for("sm_80", &[("caller", &caller), ("callee", &callee)]);
     let errors = both.unwrap_err().0;
     let inputs = errors.errors().map(|error| error.input());
@@ -66,7 +67,7 @@ fn errors_name_what_is_missing_and_what_is_there_twice() {
     );
     assert_eq!(format!("{error:?}"), error.to_string());
     for missing in error.errors() {
-        assert_eq!(missing.code, "undefined-reference");
+        assert_eq!(missing.code, codes::UNDEFINED_REFERENCE);
         assert_eq!(missing.severity, Severity::Error);
         let name = missing.symbol().unwrap();
         assert!(missing.text.contains(&format!("'{name}'")), "{missing}");
@@ -74,7 +75,9 @@ fn errors_name_what_is_missing_and_what_is_there_twice() {
     }
     let inputs: [(&str, &[u8]); 3] = [("caller", &caller), ("one", &callee), ("two", &callee)];
     let error = link_for("sm_90", &inputs).unwrap_err();
-    let twice = error.errors().find(|e| e.code == "multiple-definition");
+    let twice = error
+        .errors()
+        .find(|e| e.code == codes::MULTIPLE_DEFINITION);
     assert_eq!(twice.unwrap().input(), Some("two"));
     assert!(twice.unwrap().symbol().is_some());
 }
@@ -137,13 +140,13 @@ fn files_of_all_kinds_may_be_in_memory() {
     assert_eq!(run(Files::in_memory(nameless)).unwrap()[0].data, expected);
 
     let error = run(files(&["caller"])).unwrap_err();
-    assert!(error.errors().all(|e| e.code == "undefined-reference"));
+    assert!(error.errors().all(|e| e.code == codes::UNDEFINED_REFERENCE));
 
     // PTX needs a program that nobody has named.
     let text = b".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n";
     let error = run(Files::in_memory([("k.ptx".to_owned(), text.to_vec())])).unwrap_err();
-    let codes: Vec<&str> = error.errors().map(|e| e.code).collect();
-    assert_eq!(codes, ["missing-ptxas"]);
+    let said: Vec<Code> = error.errors().map(|e| e.code).collect();
+    assert_eq!(said, [codes::MISSING_PTXAS]);
 }
 
 #[test]
@@ -153,7 +156,7 @@ fn processors_that_nobody_knows_are_named() {
     let error = link_for("sm_107", &[("one", &object), ("two", &object)]).unwrap_err();
     let said: Vec<&Diagnostic> = error.errors().collect();
     assert_eq!(said.len(), 1);
-    assert_eq!(said[0].code, "unknown-processor");
+    assert_eq!(said[0].code, codes::UNKNOWN_PROCESSOR);
     assert!(said[0].text.contains(message), "{}", said[0]);
 
     // The header of an object for one.
@@ -165,7 +168,7 @@ fn processors_that_nobody_knows_are_named() {
     ]);
     let linked = DeviceLink::new(&request).link(files, &[]);
     let error = linked.into_result().unwrap_err();
-    let unknown = error.errors().find(|e| e.code == "unknown-processor");
+    let unknown = error.errors().find(|e| e.code == codes::UNKNOWN_PROCESSOR);
     assert_eq!(
         unknown.map(|e| &e.text[..22]),
         Some("Cannot link for sm_107")

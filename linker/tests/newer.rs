@@ -80,7 +80,7 @@ fn made_by(mut object: Vec<u8>, toolkit: u16) -> Vec<u8> {
 
 fn codes(outcome: &Outcome) -> Vec<&str> {
     let messages = outcome.diagnostics.messages().iter();
-    messages.map(|message| message.code).collect()
+    messages.map(|message| message.code.as_str()).collect()
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use rustnvlink::arch::Sm;
 use rustnvlink::cli::messages::Messages;
+use rustnvlink::codes::{self, Code};
 use rustnvlink::device_link::{Linked, Message, Shown, summarize};
 use rustnvlink::diagnostic::{Diagnostic, Severity, some_of};
 
@@ -35,7 +36,7 @@ pub(super) fn print(messages: &[Message]) {
 }
 
 /// The code of warnings that an image is empty, which say less than what is wrong where that is an error.
-pub(crate) const NO_CODE: &str = "no-device-code";
+pub(crate) const NO_CODE: Code = codes::NO_DEVICE_CODE;
 
 /// What is wrong with a link for processors that no input has code for, or no kernel where there are some for others.
 pub(crate) fn without_code(linked: &Linked) -> Option<String> {
@@ -63,9 +64,9 @@ pub(super) fn choice(caller: Caller) -> &'static str {
 /// What helps where the link has failed, and inputs do not fit its processors. Several messages of the linker say so, and
 /// name --arch to others than those who have typed the command.
 pub(super) fn help_with_processors(caller: Caller, linked: &Linked) -> Option<&'static str> {
-    let (codes, help): (&[&str], _) = match caller {
+    let (codes, help): (&[Code], _) = match caller {
         Caller::User => (
-            &["missing-arch-code"],
+            &[codes::MISSING_ARCH_CODE],
             "compile all inputs for the processors of the link, or choose with --arch those that all have code for \
              (`cargo cudalink inspect` shows them)",
         ),
@@ -80,15 +81,15 @@ pub(super) fn help_with_processors(caller: Caller, linked: &Linked) -> Option<&'
              device code)",
         ),
     };
-    codes.iter().any(|code| linked.has(code)).then_some(help)
+    codes.iter().any(|code| linked.has(*code)).then_some(help)
 }
 
 /// The codes of messages about inputs that do not fit the processors of a link.
-const ABOUT_PROCESSORS: &[&str] = &[
-    "arch-mismatch",
-    "missing-arch-code",
+const ABOUT_PROCESSORS: &[Code] = &[
+    codes::ARCH_MISMATCH,
+    codes::MISSING_ARCH_CODE,
     NO_CODE,
-    "unknown-processor",
+    codes::UNKNOWN_PROCESSOR,
 ];
 
 /// What helps where something is undefined in a device link of build systems that has objects alone.

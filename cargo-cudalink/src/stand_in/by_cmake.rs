@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use rustnvlink::codes;
 use rustnvlink::device_link::Linked;
 
 use super::left_out::package;
@@ -14,7 +15,7 @@ use super::left_out::package;
 pub(super) fn help(linked: &Linked) -> Option<String> {
     let messages = linked.messages.iter();
     let lacking: Vec<&str> = messages
-        .filter(|message| message.diagnostic.has_code("missing-arch-code"))
+        .filter(|message| message.diagnostic.code == codes::MISSING_ARCH_CODE)
         .map(|message| &*message.diagnostic.text)
         .collect();
     let files = linked.files.iter().filter(|file| {
@@ -60,7 +61,7 @@ mod tests {
             place("by-cc-0123456789abcdef/out/libc.a:c.o"),
         ];
         let files = files.map(|file| file.display().to_string());
-        let check = |code: &'static str, expected: Option<&str>| {
+        let check = |code: codes::Code, expected: Option<&str>| {
             let messages = files.iter().map(|file| {
                 let text = format!("SM Arch ('sm_80') not found in '{file}'");
                 Message {
@@ -76,7 +77,7 @@ mod tests {
             assert_eq!(help(&linked).as_deref(), expected);
         };
         let expected = "CMake keeps the processors of its first run: `cargo clean -p by-cmake` lets it begin anew";
-        check("missing-arch-code", Some(expected));
-        check("ignored-input", None);
+        check(codes::MISSING_ARCH_CODE, Some(expected));
+        check(codes::IGNORED_INPUT, None);
     }
 }

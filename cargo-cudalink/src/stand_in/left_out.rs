@@ -6,6 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
+use rustnvlink::codes;
 use rustnvlink::device_link::Linked;
 use rustnvlink::diagnostic::some_of;
 
@@ -19,13 +20,13 @@ const BUILD_SCRIPTS: &str = "build";
 pub(super) fn missing(linked: &Linked) -> usize {
     let messages = linked.messages.iter();
     messages
-        .filter(|message| message.diagnostic.has_code("undefined-reference"))
+        .filter(|message| message.diagnostic.code == codes::UNDEFINED_REFERENCE)
         .count()
 }
 
 /// Whether less is undefined in a link with more libraries, and nothing else is wrong that ends a link before.
 pub(super) fn is_less(linked: &Linked, before: usize) -> bool {
-    missing(linked) < before && !linked.has("multiple-definition")
+    missing(linked) < before && !linked.has(codes::MULTIPLE_DEFINITION)
 }
 
 /// What to do about shared libraries that were made of what is missing.

@@ -11,6 +11,7 @@ use anyhow::{Context, Result, bail};
 use cudalink_toolkit::launcher;
 use object::{Architecture, BinaryFormat, Endianness};
 use rustnvlink::cli;
+use rustnvlink::codes;
 use rustnvlink::device_link::{DeviceLink, Request};
 use rustnvlink::inputs::{Files, Wanted};
 use rustnvlink::output;
@@ -213,7 +214,8 @@ fn has_too_many_registers(object: &Path) -> bool {
     let request = Request::new(Wanted::new(vec![object.to_owned()]));
     let link = DeviceLink::new(&request).environment(cli::environment());
     let all_processors = |_: &Files| Vec::new();
-    link.link_files(all_processors).has("too-many-registers")
+    link.link_files(all_processors)
+        .has(codes::TOO_MANY_REGISTERS)
 }
 
 /// Whether what a build script makes is linked by the linker of this plan, which cargo tells it. A program that runs below

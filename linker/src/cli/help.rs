@@ -3,9 +3,7 @@
 use std::fmt::Write as _;
 
 use super::flags::{FLAGS, Group, Spelling};
-use super::typed::ALIKE;
-use crate::diagnostic::Diagnostic;
-use crate::explain::EXPLANATIONS;
+use crate::explain::wrap;
 use crate::tool_record::{BUILD, RELEASE};
 
 /// The width of the text.
@@ -63,22 +61,6 @@ fn describe(spelling: &Spelling, text: &mut String) {
     text.push('\n');
 }
 
-/// Adds words in lines of a width that begin at a column; the first one begins there.
-pub fn wrap(words: &str, indent: usize, width: usize, text: &mut String) {
-    let mut column = indent;
-    for word in words.split_whitespace() {
-        if column > indent && column + word.len() + 1 > width {
-            let _ = write!(text, "\n{:indent$}", "");
-            column = indent;
-        } else if column > indent {
-            text.push(' ');
-            column += 1;
-        }
-        text.push_str(word);
-        column += word.len();
-    }
-}
-
 /// The version, in the shape of nvlink's: scripts look for the release of the
 /// toolkit whose linker this one replaces.
 pub(super) fn version() -> String {
@@ -88,37 +70,6 @@ pub(super) fn version() -> String {
          {RELEASE}\n\
          {BUILD}\n"
     )
-}
-
-/// What a message code means, in lines: one of the linker's, or of those that the caller has beside, with their meaning.
-///
-/// # Errors
-///
-/// Fails if there is no such code, and says which one may be meant.
-pub fn explanation(code: &str, beside: &[(&str, &str)]) -> Result<String, Diagnostic> {
-    let code = code.trim_matches(['[', ']']);
-    let of_links = EXPLANATIONS.iter().map(|known| (known.code, known.text));
-    let known = of_links.chain(beside.iter().copied());
-    if let Some((code, text)) = known.clone().find(|(known, _)| *known == code) {
-        return Ok(described(code, text));
-    }
-    let alike = |known: &str| strsim::jaro_winkler(known, code);
-    let best = known
-        .map(|(known, _)| known)
-        .max_by(|a, b| alike(a).total_cmp(&alike(b)))
-        .filter(|best| alike(best) > ALIKE);
-    let problem = Diagnostic::fatal("unknown-code", format!("There is no message code '{code}'"));
-    Err(match best {
-        Some(best) => problem.with_detail(format_args!("did you mean '{best}'?")),
-        None => problem.with_detail("a code stands in brackets behind each message"),
-    })
-}
-
-/// A code and what it means, in lines.
-fn described(code: &str, meaning: &str) -> String {
-    let mut lines = format!("{code}\n\n");
-    wrap(meaning, 0, WIDTH, &mut lines);
-    lines + "\n"
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::lower::HostScript;
 use super::{Exit, output};
+use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::host::script;
 
@@ -10,7 +11,7 @@ pub(super) fn write(wanted: &HostScript) -> Result<Exit, Diagnostic> {
     let text = match &wanted.base {
         Some(base) => script::absolute(base).map_err(|why| {
             let text = "Host linker script creation failed.";
-            Diagnostic::fatal("host-script-failed", text).with_detail(why)
+            Diagnostic::fatal(codes::HOST_SCRIPT_FAILED, text).with_detail(why)
         })?,
         None => script::SECTIONS.to_owned(),
     };

@@ -10,6 +10,7 @@ use super::output::Pending;
 use super::{Exit, bounded, depfile, output, toolkit};
 use crate::Product;
 use crate::arch::Sm;
+use crate::codes;
 use crate::cubin::UnifiedIndex;
 use crate::device_link::{Job, One};
 use crate::diagnostic::Diagnostic;
@@ -67,7 +68,7 @@ fn link_timed(
     if let Some(path) = &request.tool_record {
         request.link.settings.tool_record = bounded::read(path).map_err(|why| {
             Diagnostic::fatal(
-                "unreadable-tool-record",
+                codes::UNREADABLE_TOOL_RECORD,
                 format!("Could not open the tool record '{}'", path.display()),
             )
             .with_detail(why)
@@ -104,7 +105,7 @@ fn check_outputs(request: &Request, files: &Files) -> Result<(), Diagnostic> {
     match clash(&outputs, &inputs) {
         Some(Clash { what, advice }) => {
             let text = format!("Output file {what}");
-            Err(Diagnostic::fatal("unwritable-output", text).with_detail(advice))
+            Err(Diagnostic::fatal(codes::UNWRITABLE_OUTPUT, text).with_detail(advice))
         }
         None => Ok(()),
     }
@@ -154,7 +155,7 @@ fn check_nvvm(request: &Request) -> Result<(), Diagnostic> {
         && !folder.join("lib64/libnvvm.so").exists()
     {
         let text = "elfLink linker library load error";
-        return Err(Diagnostic::fatal("lto-failed", text));
+        return Err(Diagnostic::fatal(codes::LTO_FAILED, text));
     }
     Ok(())
 }
@@ -291,12 +292,12 @@ fn pending_text(request: &Request, path: PathBuf, text: impl AsRef<[u8]>) -> Pen
 fn read_named(path: &Path, behaviour: Behaviour) -> Result<Vec<u8>, Diagnostic> {
     let unreadable = |what: &str| {
         let text = format!("Could not {what} '{}'", raw_text::text(path.as_os_str()));
-        Diagnostic::fatal("unreadable-input", text)
+        Diagnostic::fatal(codes::UNREADABLE_INPUT, text)
     };
     let bytes = bounded::read(path).map_err(|why| match (why.kind(), behaviour) {
         // A folder opens like a file, and says that it has no end.
         (ErrorKind::IsADirectory, Behaviour::Nvlink) => {
-            Diagnostic::fatal("unreadable-input", "Memory allocation failure")
+            Diagnostic::fatal(codes::UNREADABLE_INPUT, "Memory allocation failure")
         }
         _ => unreadable("open input file").with_detail(why),
     })?;
@@ -428,7 +429,7 @@ fn write_outputs(request: &Request, outputs: Vec<Output>) -> Result<(), Diagnost
         .map(|(sm, data)| LinkedImage { sm: *sm, data })
         .collect();
     let fatbin = fatbin::write(&images, &FatbinOptions::default());
-    let fatbin = fatbin.map_err(|error| Diagnostic::fatal("bad-image", error.to_string()))?;
+    let fatbin = fatbin.map_err(|error| Diagnostic::fatal(codes::BAD_IMAGE, error.to_string()))?;
     output::write(&request.output, &fatbin)
 }
 

@@ -12,6 +12,7 @@ use super::link::ARCH;
 use super::messages::{Format, Messages};
 use super::typed::Typed;
 use crate::arch::Sm;
+use crate::codes;
 use crate::device_link;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::host::script::BaseScript;
@@ -117,13 +118,13 @@ pub(crate) fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Comman
     let output = match typed.path(Flag::Output) {
         None if is_written => {
             let text = "Must specify output file with -o option";
-            return Err(Diagnostic::fatal("missing-output", text));
+            return Err(Diagnostic::fatal(codes::MISSING_OUTPUT, text));
         }
         output => output.unwrap_or_default(),
     };
     if typed.inputs.is_empty() {
         return Err(Diagnostic::fatal(
-            "no-input",
+            codes::NO_INPUT,
             "No input files specified; use option --help for more information",
         ));
     }
@@ -156,7 +157,7 @@ pub(crate) fn lower(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Result<Comman
 }
 
 fn missing_arch(typed: &Typed) -> Diagnostic {
-    let missing = |text| Diagnostic::fatal("missing-arch", text);
+    let missing = |text| Diagnostic::fatal(codes::MISSING_ARCH, text);
     if typed.behaviour() == Behaviour::Nvlink {
         return missing("Unknown arch name '(null)'");
     }
@@ -193,7 +194,7 @@ pub(crate) fn threads(typed: &Typed) -> Result<Option<NonZero<usize>>, Diagnosti
     let count = typed.number(Flag::Threads).unwrap_or_default();
     let count = usize::try_from(count).map_err(|_| {
         let text = format!("'{count}' is no number of threads");
-        Diagnostic::fatal("invalid-value", text)
+        Diagnostic::fatal(codes::INVALID_VALUE, text)
     })?;
     Ok(NonZero::new(count))
 }
@@ -225,7 +226,7 @@ pub(crate) fn messages(typed: &Typed) -> Messages {
 fn host_script(typed: &Typed, kind: &str) -> Result<HostScript, Diagnostic> {
     if !typed.inputs.is_empty() {
         return Err(Diagnostic::fatal(
-            "script-with-input",
+            codes::SCRIPT_WITH_INPUT,
             "Input files are not allowed with -ghls option; use --help for more information",
         ));
     }
@@ -250,7 +251,7 @@ fn target(arch: &str, behaviour: Behaviour) -> Result<Target, Diagnostic> {
     if arch.starts_with("compute_") && nvlink {
         return Ok(Target::Virtual(arch.to_owned()));
     }
-    let problem = |text| Err(Diagnostic::fatal("virtual-arch", text));
+    let problem = |text| Err(Diagnostic::fatal(codes::VIRTUAL_ARCH, text));
     if nvlink {
         return problem(format!(
             "Link target of '{arch}' is virtual target that is not JIT-able; use 'sm_' target \
@@ -283,7 +284,7 @@ fn check_several(typed: &Typed, targets: &[Target]) -> Result<(), Diagnostic> {
         if is_needed && !is_named(flag) {
             let name = flag.spelling().long;
             return Err(Diagnostic::fatal(
-                "conflicting-options",
+                codes::CONFLICTING_OPTIONS,
                 format!("--{name} needs {ARCH} in its value where several processors are named"),
             ));
         }
@@ -312,7 +313,7 @@ fn partial_record(targets: &[Target], behaviour: Behaviour) -> Option<Diagnostic
         }
         Behaviour::Nvlink | Behaviour::Own => return None,
     };
-    let code = "partial-relocation-record";
+    let code = codes::PARTIAL_RELOCATION_RECORD;
     Some(Diagnostic::new(Severity::Warning, code, text))
 }
 

@@ -1,8 +1,9 @@
 //! What may be meant by an option that this program does not have.
 
 use super::flags::{FLAGS, Group, Spelling};
-use super::typed::ALIKE;
+use crate::codes;
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::explain::ALIKE;
 
 /// Options of nvcc that have a counterpart here, and what to say instead.
 const COUNTERPARTS: &[(&[&str], &str)] = &[
@@ -74,7 +75,7 @@ const OF_NVCC_ALONE: &str =
 pub(super) fn like_library(typed: &str) -> Option<Diagnostic> {
     let (name, advice) = LIKE_LIBRARIES.iter().find(|(name, _)| *name == typed)?;
     let text = format!("option '-{name}' has no effect in a device link");
-    Some(Diagnostic::new(Severity::Warning, "unused-option", text).with_detail(advice))
+    Some(Diagnostic::new(Severity::Warning, codes::UNUSED_OPTION, text).with_detail(advice))
 }
 
 /// Whether an option is one of compilers, as `-march=native`, although it begins like one of ours with a number behind it.
@@ -89,7 +90,7 @@ pub(super) fn is_of_compilers(typed: &str) -> bool {
 /// Says which option may be meant: nvlink's long names need two dashes and its
 /// short ones one.
 pub(super) fn unknown_option(name: &str) -> Diagnostic {
-    let problem = Diagnostic::fatal("unknown-option", format!("Unknown option '{name}'"));
+    let problem = Diagnostic::fatal(codes::UNKNOWN_OPTION, format!("Unknown option '{name}'"));
     let bare = name.trim_start_matches('-');
     if let Some(meant) = spelled_otherwise(bare) {
         return problem.with_detail(format_args!("did you mean '{meant}'?"));
@@ -185,7 +186,7 @@ mod tests {
     #[test]
     fn options_that_look_like_libraries_are_known() {
         let warning = like_library("lineinfo").unwrap();
-        assert_eq!(warning.code, "unused-option");
+        assert_eq!(warning.code, codes::UNUSED_OPTION);
         for (name, _) in LIKE_LIBRARIES {
             assert!(
                 FLAGS.iter().all(|spelling| spelling.short != Some(name)),

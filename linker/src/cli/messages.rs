@@ -4,14 +4,9 @@ use serde::Serialize;
 
 use std::io::{self, Write as _};
 
-use crate::diagnostic::{Diagnostic, RESOURCE_USAGE, Severity};
+use crate::codes;
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::raw_text;
-
-/// The code of the warning that has an option of its own.
-const UNBOUNDED_STACK: &str = "unbounded-stack";
-
-/// The code of what ptxas prints, which for nvlink are messages of its own.
-const PTXAS_OUTPUT: &str = "ptxas-output";
 
 /// The shape of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -61,7 +56,7 @@ struct Record<'a> {
 impl Messages {
     /// A message as the options want it, if they want it at all.
     pub fn wanted(&self, mut message: Diagnostic) -> Option<Diagnostic> {
-        let is_hidden_always = self.hide_unbounded_stack && message.code == UNBOUNDED_STACK;
+        let is_hidden_always = self.hide_unbounded_stack && message.code == codes::UNBOUNDED_STACK;
         if message.is_settled && !is_hidden_always {
             return Some(message);
         }
@@ -103,10 +98,13 @@ impl Messages {
     fn shown(&self, message: &Diagnostic) -> String {
         match self.format {
             Format::Json => self.json(message),
-            Format::Nvlink if message.code == PTXAS_OUTPUT => message.line() + &self.target(),
+            // For nvlink these are messages of its own.
+            Format::Nvlink if message.code == codes::PTXAS_OUTPUT => {
+                message.line() + &self.target()
+            }
             Format::Own | Format::Nvlink if message.severity == Severity::Text => message.line(),
             Format::Nvlink => message.line() + &self.target(),
-            Format::Own if message.code == RESOURCE_USAGE => {
+            Format::Own if message.code == codes::RESOURCE_USAGE => {
                 message.line() + &message.joined_detail() + &self.target()
             }
             Format::Own => {
@@ -137,7 +135,7 @@ impl Messages {
                 Severity::Error => "error",
                 Severity::Fatal => "fatal",
             },
-            code: message.code,
+            code: message.code.as_str(),
             message: &message.text,
             detail: message.detail.as_deref(),
             notes: &message.notes,
@@ -159,9 +157,13 @@ mod tests {
             report: Some("sm_90".to_owned()),
             ..Messages::default()
         };
-        let message = Diagnostic::new(Severity::Warning, "ignored-input", "'a \"b\"' is ignored")
-            .with_detail("it is empty")
-            .with_note("help: leave it out");
+        let message = Diagnostic::new(
+            Severity::Warning,
+            codes::IGNORED_INPUT,
+            "'a \"b\"' is ignored",
+        )
+        .with_detail("it is empty")
+        .with_note("help: leave it out");
         assert_eq!(messages.shown(&message), expected);
     }
 
@@ -184,13 +186,13 @@ mod tests {
 
     #[test]
     fn figures_stand_alone() {
-        let figures = Diagnostic::new(Severity::Info, RESOURCE_USAGE, "32 bytes gmem");
+        let figures = Diagnostic::new(Severity::Info, codes::RESOURCE_USAGE, "32 bytes gmem");
         let expected = "nvlink info    : 32 bytes gmem";
         assert_eq!(Messages::default().shown(&figures), expected);
         assert_eq!(figures.shown(), "32 bytes gmem");
         let heading = Diagnostic::new(
             Severity::Info,
-            RESOURCE_USAGE,
+            codes::RESOURCE_USAGE,
             "Function properties for '_Z1fv':",
         );
         let heading = heading.of_symbol("_Z1fv").with_detail("f()");

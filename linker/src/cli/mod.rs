@@ -26,6 +26,7 @@ use std::num::NonZero;
 
 use crate::device_link;
 use crate::diagnostic::Diagnostic;
+use crate::explain::explanation;
 use crate::inputs::Environment;
 use crate::options::Behaviour;
 use crate::with_threads;
@@ -33,7 +34,6 @@ use lower::Command;
 use messages::Messages;
 
 pub use flags::{FLAGS, Flag, Group, Spelling, Value};
-pub use help::{explanation, wrap};
 
 /// The exit codes of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +90,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> Exit {
     let done = command.and_then(|command| match command {
         Command::Help => output::print(&help::text()),
         Command::Version => output::print(&help::version()),
-        Command::Explain(code) => output::print(&help::explanation(&code, &[])?),
+        Command::Explain(code) => output::print(&explanation(&code, &[])?),
         Command::HostScript(script) => host_script::write(&script),
         Command::Link(request) => {
             let threads = request.threads;

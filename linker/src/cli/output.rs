@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::Exit;
 use super::lower::{Request, Target};
+use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::inputs::Compilation;
 use crate::options::Behaviour;
@@ -18,7 +19,7 @@ use crate::raw_text;
 pub(super) fn print(text: &str) -> Result<Exit, Diagnostic> {
     match io::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Diagnostic::fatal(
-            "unwritable-output",
+            codes::UNWRITABLE_OUTPUT,
             format!("Could not write to the standard output: {error}"),
         )),
         _ => Ok(Exit::Success),
@@ -82,7 +83,7 @@ fn unwritable(path: &Path, why: &Unwritten, behaviour: Behaviour) -> Diagnostic 
             (format!("Could not write output file '{path}'"), why)
         }
     };
-    Diagnostic::fatal("unwritable-output", text).with_detail(why)
+    Diagnostic::fatal(codes::UNWRITABLE_OUTPUT, text).with_detail(why)
 }
 
 const TIME_HEADER: &str = "source file name , phase name , phase input files , phase output file , \
@@ -104,7 +105,7 @@ pub(super) fn open_table(path: &Path, behaviour: Behaviour) -> Result<Table, Dia
     let unopened = |why: &dyn Display| {
         let name = raw_text::text(path.as_os_str());
         let text = format!("Cannot open file '{name}'");
-        Diagnostic::fatal("unwritable-output", text).with_detail(why)
+        Diagnostic::fatal(codes::UNWRITABLE_OUTPUT, text).with_detail(why)
     };
     if behaviour == Behaviour::Own && holds_something_else(path) {
         return Err(unopened(&"it holds something else than a table of times"));
@@ -201,7 +202,7 @@ mod tests {
             std::fs::write(&path, other).unwrap();
             assert_eq!(
                 append(Behaviour::Own).unwrap_err().code,
-                "unwritable-output"
+                codes::UNWRITABLE_OUTPUT
             );
             assert_eq!(std::fs::read(&path).unwrap(), other);
             append(Behaviour::Nvlink).unwrap();
@@ -219,7 +220,10 @@ mod tests {
         }
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
         let missing = folder.path().join("no/out");
-        assert_eq!(write(&missing, b"").unwrap_err().code, "unwritable-output");
+        assert_eq!(
+            write(&missing, b"").unwrap_err().code,
+            codes::UNWRITABLE_OUTPUT
+        );
         #[cfg(unix)]
         {
             let link = folder.path().join("link");

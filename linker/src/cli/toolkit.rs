@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use crate::codes;
 use crate::diagnostic::{Diagnostic, Severity};
 #[cfg(feature = "program")]
 use cudalink_toolkit::{Environment, Search, Tool, Toolkit, ToolkitError};
@@ -15,7 +16,7 @@ static IGNORED: Mutex<Option<Vec<String>>> = Mutex::new(None);
 pub(super) fn ignored_variables() -> Vec<Diagnostic> {
     let mut ignored = IGNORED.lock().unwrap_or_else(PoisonError::into_inner);
     let texts = ignored.iter_mut().flat_map(std::mem::take);
-    let warning = |text| Diagnostic::new(Severity::Warning, "ignored-variable", text);
+    let warning = |text| Diagnostic::new(Severity::Warning, codes::IGNORED_VARIABLE, text);
     texts.map(warning).collect()
 }
 

@@ -10,15 +10,13 @@ use super::meant::{is_of_compilers, like_library, unknown_option};
 use super::messages::Format;
 use super::response_file::{self, Stray};
 use super::values::{is_processor, number, undefined_value};
+use crate::codes;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::options::Behaviour;
 use crate::raw_text;
 
 /// How many options files may lie in one another.
 const MAX_NESTED_FILES: usize = 15;
-
-/// How much alike two names are, from 0 to 1, of which one may be meant.
-pub(super) const ALIKE: f64 = 0.85;
 
 /// The arguments, sorted out.
 #[derive(Debug, Default)]
@@ -161,7 +159,7 @@ impl Parser<'_> {
                 if attached.is_some() {
                     let name = name.split('=').next().unwrap_or(name);
                     return Err(Diagnostic::fatal(
-                        "unexpected-value",
+                        codes::UNEXPECTED_VALUE,
                         format!("no argument expected after '-{name}'"),
                     ));
                 }
@@ -185,7 +183,7 @@ impl Parser<'_> {
             });
             let value = value.ok_or_else(|| {
                 Diagnostic::fatal(
-                    "missing-value",
+                    codes::MISSING_VALUE,
                     format!("argument expected after '-{name}'"),
                 )
             })?;
@@ -239,7 +237,7 @@ impl Parser<'_> {
             }
             Value::Truth if !matches!(text, "true" | "false") => {
                 return Err(Diagnostic::fatal(
-                    "invalid-value",
+                    codes::INVALID_VALUE,
                     format!("'{text}': expected true or false"),
                 ));
             }
@@ -280,7 +278,7 @@ impl Parser<'_> {
         if old.is_some_and(|old| !same(old, &value)) {
             self.notes.push(Diagnostic::new(
                 Severity::Warning,
-                "redefined-option",
+                codes::REDEFINED_OPTION,
                 format!(
                     "incompatible redefinition for option '{}', the last value of this option \
                      was used",
@@ -295,7 +293,7 @@ impl Parser<'_> {
         let shown = raw_text::text(path.as_os_str());
         if depth == MAX_NESTED_FILES {
             return Err(Diagnostic::fatal(
-                "nested-options-files",
+                codes::NESTED_OPTIONS_FILES,
                 format!("Too many options file opened '{shown}'"),
             ));
         }
@@ -310,13 +308,15 @@ impl Parser<'_> {
             }
             Err(why) => {
                 let text = format!("Could not open options file '{shown}'");
-                return Err(Diagnostic::fatal("unreadable-options-file", text).with_detail(why));
+                return Err(
+                    Diagnostic::fatal(codes::UNREADABLE_OPTIONS_FILE, text).with_detail(why)
+                );
             }
         };
         self.typed.options_files.push(path.to_owned());
         let text = raw_text::from_bytes(&bytes).ok_or_else(|| {
             Diagnostic::fatal(
-                "invalid-options-file",
+                codes::INVALID_OPTIONS_FILE,
                 format!("options file '{shown}' is not valid UTF-8"),
             )
         })?;
@@ -343,7 +343,7 @@ fn option_as_value(spelling: &Spelling, next: &OsStr) -> Option<Diagnostic> {
     }
     let option = spelling.long;
     let text = format!("'{next}' is taken for the value of option '{option}'");
-    let warning = Diagnostic::new(Severity::Warning, "option-as-value", text);
+    let warning = Diagnostic::new(Severity::Warning, codes::OPTION_AS_VALUE, text);
     Some(warning.with_detail(format_args!(
         "'--{option}' needs one: --{option}={}",
         spelling.placeholder
@@ -391,7 +391,7 @@ fn stray(what: Stray) -> Diagnostic {
         // nvlink shows the end of the text instead.
         Stray::Backslash => "",
     };
-    Diagnostic::fatal("stray-quote", format!("Stray '{character}' character"))
+    Diagnostic::fatal(codes::STRAY_QUOTE, format!("Stray '{character}' character"))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use super::flags::{Spelling, Value};
 use crate::arch::{Sm, help_with};
+use crate::codes;
 use crate::diagnostic::Diagnostic;
 
 /// Whether a text names a processor, or what is compiled for one.
@@ -31,7 +32,7 @@ pub(super) fn number(text: &str) -> Result<i32, Diagnostic> {
     }
     if digits.is_empty() || !digits.chars().all(|digit| digit.is_digit(radix)) {
         return Err(Diagnostic::fatal(
-            "invalid-value",
+            codes::INVALID_VALUE,
             format!("'{text}': expected a number"),
         ));
     }
@@ -41,7 +42,7 @@ pub(super) fn number(text: &str) -> Result<i32, Diagnostic> {
         .and_then(|number| i32::try_from(sign * number).ok())
         .ok_or_else(|| {
             Diagnostic::fatal(
-                "invalid-value",
+                codes::INVALID_VALUE,
                 format!("32-bit integer value ({text}) out of range"),
             )
         })
@@ -51,7 +52,7 @@ pub(super) fn number(text: &str) -> Result<i32, Diagnostic> {
 pub(super) fn undefined_value(spelling: &Spelling, text: &str) -> Diagnostic {
     let name = spelling.long;
     let problem = Diagnostic::fatal(
-        "invalid-value",
+        codes::INVALID_VALUE,
         format!("Value '{text}' is not defined for option '{name}'"),
     );
     match spelling.value {

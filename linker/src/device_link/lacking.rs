@@ -4,17 +4,16 @@ use std::collections::BTreeSet;
 
 use super::{Image, Linked, Message};
 use crate::arch::Sm;
+use crate::codes::{self, Code};
 use crate::cubin::{File, SymbolOther, SymbolType};
 use crate::diagnostic::{Diagnostic, Severity, some_of};
-
-const LACKS_CODE: &str = "missing-arch-code";
 
 impl Linked {
     /// The processors for which inputs with device code brought none, so that their images are empty.
     pub fn without_code(&self) -> Vec<Sm> {
         let lacking = self.lacking();
         lacking
-            .filter(|image| self.says(image.sm, "no-device-code"))
+            .filter(|image| self.says(image.sm, codes::NO_DEVICE_CODE))
             .map(|image| image.sm)
             .collect()
     }
@@ -40,7 +39,8 @@ impl Linked {
         self.images.retain(|image| !is_left_out(image.sm));
         let mut inputs = BTreeSet::new();
         self.messages.retain(|Message { sm, diagnostic }| {
-            let is_about_it = diagnostic.code == LACKS_CODE && sm.is_some_and(is_left_out);
+            let is_about_it =
+                diagnostic.code == codes::MISSING_ARCH_CODE && sm.is_some_and(is_left_out);
             if is_about_it {
                 inputs.extend(diagnostic.input().map(str::to_owned));
             }
@@ -55,7 +55,7 @@ impl Linked {
         let why = some_of(&inputs).map(|inputs| format!("{inputs} {have} code for others only"));
         let warning = Diagnostic {
             detail: why,
-            ..Diagnostic::new(Severity::Warning, "processor-left-out", text)
+            ..Diagnostic::new(Severity::Warning, codes::PROCESSOR_LEFT_OUT, text)
         };
         self.add(None, warning);
     }
@@ -63,11 +63,11 @@ impl Linked {
     /// The images that some input has brought no code for.
     fn lacking(&self) -> impl Iterator<Item = &Image> {
         let images = self.images.iter();
-        images.filter(|image| self.says(image.sm, LACKS_CODE))
+        images.filter(|image| self.says(image.sm, codes::MISSING_ARCH_CODE))
     }
 
     /// Whether a message with this code is about a processor.
-    fn says(&self, sm: Sm, code: &str) -> bool {
+    fn says(&self, sm: Sm, code: Code) -> bool {
         let mut messages = self.messages.iter();
         messages.any(|message| message.sm == Some(sm) && message.diagnostic.code == code)
     }

@@ -4,7 +4,8 @@ use rustc_hash::FxHashMap;
 
 use super::Message;
 use crate::arch::Sm;
-use crate::diagnostic::{Diagnostic, RESOURCE_USAGE, Severity};
+use crate::codes::{self, Code};
+use crate::diagnostic::{Diagnostic, Severity};
 
 /// A message as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,7 +13,7 @@ pub struct Shown {
     /// How bad it is.
     pub severity: Severity,
     /// Its code, which stands in the text, too.
-    pub code: &'static str,
+    pub code: Code,
     /// The text.
     pub text: String,
 }
@@ -27,13 +28,15 @@ pub fn summarize(messages: &[Message]) -> Vec<Shown> {
         .collect();
     // nvlink says after errors that there were some.
     let says_nothing = |message: &&Message| {
-        message.diagnostic.has_code("merge-failed") && failed.contains(&message.sm)
+        message.diagnostic.code == codes::MERGE_FAILED && failed.contains(&message.sm)
     };
     let mut rows: Vec<(&Diagnostic, Vec<Sm>)> = Vec::new();
     let mut row_of: FxHashMap<&Diagnostic, usize> = FxHashMap::default();
     for message in messages.iter().filter(|message| !says_nothing(message)) {
         let diagnostic = &message.diagnostic;
-        let row = match diagnostic.severity == Severity::Text || diagnostic.code == RESOURCE_USAGE {
+        let row = match diagnostic.severity == Severity::Text
+            || diagnostic.code == codes::RESOURCE_USAGE
+        {
             true => rows.len(),
             false => *row_of.entry(diagnostic).or_insert(rows.len()),
         };
@@ -75,7 +78,7 @@ mod tests {
     fn each_message_is_shown_once() {
         let message = |sm: &str, text: &str| Message {
             sm: Some(sm.parse().unwrap()),
-            diagnostic: Diagnostic::new(Severity::Warning, "missing-library", text)
+            diagnostic: Diagnostic::new(Severity::Warning, codes::MISSING_LIBRARY, text)
                 .with_detail("there is none"),
         };
         check(
@@ -95,7 +98,7 @@ mod tests {
     fn figures_stay_with_their_kernels() {
         let line = |sm: &str, text: &str| Message {
             sm: Some(sm.parse().unwrap()),
-            diagnostic: Diagnostic::new(Severity::Info, RESOURCE_USAGE, text),
+            diagnostic: Diagnostic::new(Severity::Info, codes::RESOURCE_USAGE, text),
         };
         check(
             &[

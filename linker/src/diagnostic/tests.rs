@@ -16,7 +16,7 @@ fn many_names_are_counted() {
 
 #[test]
 fn code_and_place_stand_in_the_first_line() {
-    let message = Diagnostic::fatal("missing-ptxas", "there is no ptxas")
+    let message = Diagnostic::fatal(codes::MISSING_PTXAS, "there is no ptxas")
         .with_detail("no toolkit found\n  PATH: no nvcc\nhelp: install one")
         .with_note("a note");
     assert_eq!(

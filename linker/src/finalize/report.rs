@@ -4,9 +4,10 @@ use std::cmp::Reverse;
 
 use rustc_hash::FxHashMap;
 
+use crate::codes::RESOURCE_USAGE;
 use crate::cubin::{InfoCode, SymbolType, section_name};
 use crate::demangle::readable;
-use crate::diagnostic::{Diagnostic, Diagnostics, RESOURCE_USAGE, Severity};
+use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
 use crate::merge::{InfoRecord, SectionKind};
 use crate::options::Behaviour;

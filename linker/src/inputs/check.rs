@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use crate::arch::{Abi, FileFlags, OldFileFlags, Sm, Suffix, Toolkit};
+use crate::codes::{self, Code};
 use crate::container::foreign::first_line;
 use crate::cubin::{
     Binding, CompatCode, CompatRecords, DeviceNote, EM_CUDA, File, ObjectKind, SectionType, Symbol,
@@ -17,18 +18,9 @@ use super::{Behaviour, Processor};
 /// Marks of the Mercury generation in the flags of a file.
 const MERCURY_MARKS: u8 = 3;
 
-/// The code of what is said of objects of newer toolkits.
-const NEWER: &str = "newer-toolkit";
-
-/// The code of what is said of objects that run on one processor only.
-const LIMITED: &str = "limited-arch";
-
-/// The code of what is said of objects for other processors.
-pub(super) const OTHER_ARCH: &str = "arch-mismatch";
-
 /// Whether the first input of which a warning is said stands for all of them.
-pub(super) fn is_said_once(code: &str) -> bool {
-    matches!(code, LIMITED | NEWER)
+pub(super) fn is_said_once(code: Code) -> bool {
+    code == codes::LIMITED_ARCH || code == codes::NEWER_TOOLKIT
 }
 
 /// What is to be done with a device object.
@@ -142,10 +134,10 @@ fn parse<'d>(
     }
     if !is_marked && data.get(CLASS_FIELD) != Some(&WIDE) {
         let text = format!("Input file '{name}' size does not match target '-m64'");
-        return Err(Diagnostic::fatal("not-a-cubin", text));
+        return Err(Diagnostic::fatal(codes::NOT_A_CUBIN, text));
     }
     if is_marked && !data.starts_with(b"\x7fELF") {
-        let problem = Diagnostic::fatal("not-a-cubin", "cubin not an elf?").of_input(name);
+        let problem = Diagnostic::fatal(codes::NOT_A_CUBIN, "cubin not an elf?").of_input(name);
         return Err(problem.with_detail(match first_line(data) {
             Some(line) => format!("'{name}' is a text that begins with '{line}'"),
             None => format!("in '{name}'"),
@@ -153,7 +145,7 @@ fn parse<'d>(
     }
     if is_marked && data.get(18..20) != Some(&EM_CUDA.to_le_bytes()) {
         let text = "cubin not a device elf?";
-        return Err(fatal("not-a-cubin", name, text));
+        return Err(fatal(codes::NOT_A_CUBIN, name, text));
     }
     File::parse_unmarked(data)
         .map(Some)
@@ -183,7 +175,7 @@ fn check_bindings(name: &str, file: &File<'_>) -> Result<(), Diagnostic> {
 /// nvlink makes no machine code of the object.
 fn not_finalized(name: &str, detail: &str) -> Diagnostic {
     let text = format!("Internal FNLZR error '{name}'");
-    Diagnostic::fatal("bad-object-type", text).with_detail(detail)
+    Diagnostic::fatal(codes::BAD_OBJECT_TYPE, text).with_detail(detail)
 }
 
 /// Whether a file is no whole ELF file of the kind, so that nothing in it can be found.
@@ -204,12 +196,12 @@ fn check_abi(
     if abi == Abi::V7 && !OldFileFlags::decode(header.flags).is_wide {
         warnings.push(Diagnostic::new(
             Severity::Warning,
-            "narrow-addresses",
+            codes::NARROW_ADDRESSES,
             format!("expected 64bit object '{name}' to have EF_CUDA_64BIT_ADDRESS set"),
         ));
     }
     if header.abi_version != abi.version() {
-        return Err(Diagnostic::fatal("abi-mismatch",
+        return Err(Diagnostic::fatal(codes::ABI_MISMATCH,
             format!("Input file '{name}' abi does not match"),
         )
         .with_detail(format_args!(
@@ -230,7 +222,7 @@ fn check_arch(
     let object = processor_of(name, file)?;
     if object.number == 0 {
         let text = format!("Unknown arch name '{object}'");
-        return Err(Diagnostic::fatal(OTHER_ARCH, text));
+        return Err(Diagnostic::fatal(codes::ARCH_MISMATCH, text));
     }
     let target = processor.sm;
     let fits = match processor.is_virtual {
@@ -243,7 +235,7 @@ fn check_arch(
     if target.has_mercury() && is_native(file) {
         warnings.push(Diagnostic::new(
             Severity::Warning,
-            LIMITED,
+            codes::LIMITED_ARCH,
             format!(
                 "Output is limited to run on SM Arch '{}' only due to limitations in input file \
                  {name}",
@@ -255,7 +247,7 @@ fn check_arch(
         return Ok(());
     }
     Err(Diagnostic::fatal(
-        OTHER_ARCH,
+        codes::ARCH_MISMATCH,
         format!(
             "Input file '{name}' arch does not match target '{}'",
             processor.name
@@ -284,7 +276,7 @@ fn is_older(object: Sm, target: Sm) -> bool {
 /// What nvlink says of an object of the Mercury generation then.
 fn virtual_name() -> Diagnostic {
     let text = "specified arch exceeds buffer length";
-    Diagnostic::fatal("virtual-arch", text)
+    Diagnostic::fatal(codes::VIRTUAL_ARCH, text)
 }
 
 /// The processor an object is for. The letter stands in `.nv.compat`.
@@ -364,7 +356,7 @@ fn check_toolkit(
 
 fn older_toolkit(name: &str) -> Diagnostic {
     let text = format!("Input file '{name}' must be recompiled with toolkit >= Cuda 12.0");
-    Diagnostic::fatal("old-toolkit", text)
+    Diagnostic::fatal(codes::OLD_TOOLKIT, text)
 }
 
 /// nvlink takes the number for one with a sign where it prints it.
@@ -373,7 +365,7 @@ fn newer_toolkit(name: &str, toolkit: i32) -> Diagnostic {
         "Input file '{name}' newer than toolkit ({toolkit} vs {})",
         Toolkit::FOLLOWED.0
     );
-    Diagnostic::fatal(NEWER, text)
+    Diagnostic::fatal(codes::NEWER_TOOLKIT, text)
 }
 
 /// What is said of an object that may hold what this linker has not seen.
@@ -384,24 +376,24 @@ fn not_compared(name: &str, toolkit: Toolkit) -> Option<Diagnostic> {
              those up to {}",
             Toolkit::NEWEST_COMPARED
         );
-        Diagnostic::new(Severity::Warning, NEWER, text).of_input(name)
+        Diagnostic::new(Severity::Warning, codes::NEWER_TOOLKIT, text).of_input(name)
     })
 }
 
 /// Bytes that are not what they should be.
 pub(super) fn damaged(name: &str, error: ParseError) -> Diagnostic {
     let error = error.in_input(name);
-    Diagnostic::fatal("bad-input", error.to_string()).at(&error.location)
+    Diagnostic::fatal(codes::BAD_INPUT, error.to_string()).at(&error.location)
 }
 
 /// nvlink also says it of objects of older toolkits behind a whole program.
 pub(super) fn old_whole_program(name: &str) -> Diagnostic {
     let text = "linking with -ewp objects requires using current toolkit";
-    fatal("old-whole-program", name, text)
+    fatal(codes::OLD_WHOLE_PROGRAM, name, text)
 }
 
 /// A problem that nvlink puts into words without the name of the file.
-pub(super) fn fatal(code: &'static str, name: &str, text: &str) -> Diagnostic {
+pub(super) fn fatal(code: Code, name: &str, text: &str) -> Diagnostic {
     Diagnostic::fatal(code, text)
         .with_detail(format_args!("in '{name}'"))
         .of_input(name)

@@ -10,6 +10,7 @@ use super::contents::{self, Contents, read};
 use super::load::{is_system_library, members};
 use super::search::{self, Found};
 use super::{Behaviour, Environment, Wanted};
+use crate::codes;
 use crate::container::{Archive, InputKind, detect};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::raw_text;
@@ -57,7 +58,7 @@ impl Opened {
             return None;
         };
         let text = format!("Skipping incompatible '{name}' when searching for -l{library}");
-        let code = "incompatible-library";
+        let code = codes::INCOMPATIBLE_LIBRARY;
         Some(Diagnostic::new(Severity::Warning, code, text))
     }
 }

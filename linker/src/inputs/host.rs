@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use super::check;
 use super::{Behaviour, Wanted};
+use crate::codes;
 use crate::container::host::{HostReferences, ModuleId, ReferenceKind, ReferenceScope};
 use crate::container::{HostFile, OutOfReach};
 use crate::diagnostic::Diagnostic;
@@ -133,7 +134,7 @@ impl<'d> HostObject<'d> {
         };
         let modules = Modules::new(ids, wanted.behaviour).ok_or_else(|| {
             let text = "unexpected data in module_ids";
-            vec![check::fatal("bad-module-ids", name, text)]
+            vec![check::fatal(codes::BAD_MODULE_IDS, name, text)]
         })?;
         let mut fatbins = Vec::new();
         // Without wrappers, nvlink does not look for what they would wrap (case `host_objects`).
@@ -219,7 +220,7 @@ impl Unlinked {
 fn no_fatbin(name: &str) -> Vec<Diagnostic> {
     vec![
         Diagnostic::fatal(
-            "bad-host-object",
+            codes::BAD_HOST_OBJECT,
             format!("Could not find fatbin in '{name}'"),
         ),
         internal_error(),
@@ -228,5 +229,5 @@ fn no_fatbin(name: &str) -> Vec<Diagnostic> {
 
 /// What nvlink says after problems with a host object.
 pub(super) fn internal_error() -> Diagnostic {
-    Diagnostic::fatal("host-object-failed", "elfLink internal error")
+    Diagnostic::fatal(codes::HOST_OBJECT_FAILED, "elfLink internal error")
 }

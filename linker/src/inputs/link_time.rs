@@ -10,6 +10,7 @@ use super::recorded::{Agreed, Record};
 use super::{Behaviour, Environment, Limits, Processor};
 use crate::arch::Sm;
 use crate::arch::reserved::is_provided_by_driver;
+use crate::codes;
 use crate::diagnostic::{Diagnostic, Severity};
 pub(crate) use origins::Explainer;
 use origins::Origins;
@@ -215,12 +216,12 @@ impl Intermediate<'_> {
         Some(match behaviour {
             // The compiler in the library names itself where it is what refuses.
             Behaviour::Nvlink if said.contains("nvvm") => {
-                Diagnostic::fatal("lto-failed", "elfLink nvvm error")
+                Diagnostic::fatal(codes::LTO_FAILED, "elfLink nvvm error")
             }
-            Behaviour::Nvlink => Diagnostic::fatal("lto-failed", "elfLink fatbinary error"),
+            Behaviour::Nvlink => Diagnostic::fatal(codes::LTO_FAILED, "elfLink fatbinary error"),
             Behaviour::Own => {
                 let text = format!("libnvJitLink does not take the LTO-IR in '{}'", self.name);
-                Diagnostic::fatal("lto-failed", text)
+                Diagnostic::fatal(codes::LTO_FAILED, text)
                     .with_detail(said)
                     .of_input(&self.name)
             }
@@ -231,7 +232,7 @@ impl Intermediate<'_> {
 /// Says that an input has LTO-IR, and nothing is there that optimizes it.
 fn no_library(name: &str, why: String) -> Diagnostic {
     let text = format!("'{name}' has LTO-IR, and libnvJitLink, which compiles it, is not there");
-    Diagnostic::fatal("missing-nvjitlink", text).with_detail(why)
+    Diagnostic::fatal(codes::MISSING_NVJITLINK, text).with_detail(why)
 }
 
 /// PTX with the name of this processor. The library leaves out the letter of a
@@ -255,7 +256,7 @@ fn without_trace(log: &str) -> String {
 }
 
 fn lto_failed(error: &Error) -> Diagnostic {
-    Diagnostic::fatal("lto-failed", error.to_string())
+    Diagnostic::fatal(codes::LTO_FAILED, error.to_string())
 }
 
 /// Whether two inputs define one name.
@@ -274,10 +275,10 @@ fn as_nvlink(error: &Error) -> Option<Vec<Diagnostic>> {
     }
     let (_, failure) = log.split_once("nvvmCompileProgram: ")?;
     let (name, said) = failure.split_once('\n')?;
-    let said = Diagnostic::new(Severity::Info, "lto-log", format!("{said}{name}"));
+    let said = Diagnostic::new(Severity::Info, codes::LTO_LOG, format!("{said}{name}"));
     Some(vec![
         said,
-        Diagnostic::fatal("lto-failed", "elfLink JIT compile failed"),
+        Diagnostic::fatal(codes::LTO_FAILED, "elfLink JIT compile failed"),
     ])
 }
 

@@ -25,6 +25,7 @@ use super::ptx::{Fate, Source as PtxSource};
 use super::recorded::Agreed;
 use super::times::Compilation;
 use super::{Archives, Behaviour, Environment, Image, Kernels, Loaded, Processor, Wanted};
+use crate::codes;
 use crate::container::host::{HostReferences, ReferenceKind, ReferenceScope};
 use crate::container::{HostFile, InputKind, archive, detect};
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -251,7 +252,7 @@ impl<'a, 'd> Loader<'a, 'd> {
             "ltoir" => Err(self.no_intermediate(name)),
             "bc" if self.wanted.is_compatible() => {
                 let text = "should never see bc files";
-                Err(self.stop(Diagnostic::fatal("lto-input", text)))
+                Err(self.stop(Diagnostic::fatal(codes::LTO_INPUT, text)))
             }
             "ptx" if kind == InputKind::Ptx => self.ptx_file(name, data),
             "ptx" => {
@@ -432,7 +433,7 @@ impl<'a, 'd> Loader<'a, 'd> {
     /// Ends the link as nvlink does if [`Self::has_failed`], at a fatbin or PTX.
     fn stop_at_fatbin(&mut self, name: &str) -> Result<(), Stop> {
         match self.has_failed() {
-            true => Err(self.fatal("bad-input", name, "elfLink fatbinary error")),
+            true => Err(self.fatal(codes::BAD_INPUT, name, "elfLink fatbinary error")),
             false => Ok(()),
         }
     }
@@ -443,7 +444,7 @@ impl<'a, 'd> Loader<'a, 'd> {
             return Ok(());
         };
         let text = format!("Invalid argument for option '{option}'");
-        Err(self.stop(Diagnostic::fatal("invalid-value", text)))
+        Err(self.stop(Diagnostic::fatal(codes::INVALID_VALUE, text)))
     }
 
     fn unnamed_module(&mut self, path: &str) {

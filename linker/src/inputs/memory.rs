@@ -4,6 +4,7 @@ use super::check::{Candidate, Verdict, check, is_said_once};
 use super::{Behaviour, Processor, Read};
 use crate::Input;
 use crate::arch::Sm;
+use crate::codes;
 use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
 use crate::options::Options;
 use crate::parallel;
@@ -47,7 +48,7 @@ pub(crate) fn read<'d>(
             // Who names objects one by one wants all of them.
             (Ok(Err(why)), Behaviour::Own) => {
                 let text = format!("'{}' cannot be linked: {why}", input.name);
-                let problem = Diagnostic::new(Severity::Error, "ignored-input", text);
+                let problem = Diagnostic::new(Severity::Error, codes::IGNORED_INPUT, text);
                 diagnostics.push(problem.of_input(input.name));
             }
             (Err(problem), _) => diagnostics.push(problem),

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::{Behaviour, Environment};
 use crate::arch::{Sm, Suffix};
+use crate::codes;
 use crate::cubin::{Content, Cubin, ToolNote};
 use crate::diagnostic::Diagnostic;
 use crate::parallel;
@@ -160,7 +161,7 @@ impl<'a> Ptxas<'a> {
         let made = self.try_assemble(source, product, &mut printed);
         let product = made.unwrap_or_else(|why| {
             let text = format!("Could not run '{}'", self.program.display());
-            Err(Diagnostic::fatal("ptxas-failed", text).with_detail(why))
+            Err(Diagnostic::fatal(codes::PTXAS_FAILED, text).with_detail(why))
         });
         match self.behaviour {
             Behaviour::Nvlink if printed.contains(UNKNOWN_VERSION) => {
@@ -224,7 +225,7 @@ impl<'a> Ptxas<'a> {
             return Ok(Ok(without_file_names(&object).unwrap_or(object)));
         }
         let text = "elfLink fatbinary error";
-        let failed = Diagnostic::fatal("ptxas-failed", text);
+        let failed = Diagnostic::fatal(codes::PTXAS_FAILED, text);
         Ok(Err(failed.with_detail(format_args!(
             "'{}' made nothing of the PTX in '{}' ({})",
             self.program.display(),
@@ -238,7 +239,7 @@ impl<'a> Ptxas<'a> {
 fn temporary_folder() -> Result<Folder, Diagnostic> {
     Folder::new().map_err(|why| {
         let text = "Could not make a folder for temporary files";
-        Diagnostic::fatal("no-temporary-folder", text).with_detail(why)
+        Diagnostic::fatal(codes::NO_TEMPORARY_FOLDER, text).with_detail(why)
     })
 }
 

@@ -2,6 +2,7 @@
 //! what a link makes of records that differ.
 
 use super::{Behaviour, Limits};
+use crate::codes;
 use crate::diagnostic::{Diagnostic, Severity};
 
 /// The record of one fatbin. Files that hold LTO-IR alone have none.
@@ -152,7 +153,7 @@ pub(super) fn agree(
         if differ && behaviour == Behaviour::Nvlink {
             let spelling = choice.spelling();
             let text = format!("Cicc option values for '{spelling}' do not match");
-            return Err(Diagnostic::fatal("mixed-options", text));
+            return Err(Diagnostic::fatal(codes::MIXED_OPTIONS, text));
         }
         match choice {
             Choice::Registers => {
@@ -215,14 +216,14 @@ fn lacking(spelling: &str, taken: &str) -> Diagnostic {
     let text = format!(
         "Some objects do not have '{spelling}' specified but others do; will build everything with '{taken}'"
     );
-    Diagnostic::new(Severity::Info, "mixed-options", text)
+    Diagnostic::new(Severity::Info, codes::MIXED_OPTIONS, text)
 }
 
 fn mixed(spelling: &str, taken: &str) -> Diagnostic {
     let text = format!(
         "Objects were compiled with different values of '{spelling}'; will build everything with '{taken}'"
     );
-    Diagnostic::new(Severity::Info, "mixed-options", text)
+    Diagnostic::new(Severity::Info, codes::MIXED_OPTIONS, text)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::alike::alike;
 use crate::arch::reserved;
+use crate::codes;
 use crate::cubin::SymbolType;
 use crate::demangle::{readable, without_parameters};
 use crate::diagnostic::{Diagnostic, Severity, some_of};
@@ -62,7 +63,7 @@ pub(crate) fn unmatched(merged: &Merged<'_>, options: &Options) -> Vec<Diagnosti
     if names_none && drops_kernels && names.of(Kind::Kernel).next().is_some() {
         let text =
             "all kernels are left out, since -variables-used is given and -kernels-used is not";
-        let warning = Diagnostic::new(Severity::Warning, "no-kernels", text);
+        let warning = Diagnostic::new(Severity::Warning, codes::NO_KERNELS, text);
         warnings.push(warning.with_note("help: -kernels-used=* keeps all of them"));
     }
     warnings
@@ -110,7 +111,7 @@ impl<'n> Names<'n> {
             true => format!("no {what} has a name with '{text}' in it"),
             false => format!("no {what} has '{text}' in its name"),
         };
-        let warning = Diagnostic::new(Severity::Warning, "unmatched-name", said);
+        let warning = Diagnostic::new(Severity::Warning, codes::UNMATCHED_NAME, said);
         let mut others = Kind::ALL.into_iter().filter(|other| *other != kind);
         let fitting = others.find_map(|other| {
             let name = self.of(other).find(|name| is_in(text, name))?;

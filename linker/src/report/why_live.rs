@@ -3,6 +3,7 @@
 use super::alike::alike;
 use super::input_name;
 use crate::call_paths::CallPaths;
+use crate::codes;
 use crate::cubin::SymbolType;
 use crate::demangle::{readable, without_parameters};
 use crate::diagnostic::{Diagnostic, Severity};
@@ -31,7 +32,7 @@ pub(crate) fn why_live(pruned: &Pruned<'_>, name: &str) -> Vec<Diagnostic> {
         return reasons;
     }
     let text = format!("no input defines or uses '{name}'");
-    let warning = Diagnostic::new(Severity::Warning, "unknown-symbol", text);
+    let warning = Diagnostic::new(Severity::Warning, codes::UNKNOWN_SYMBOL, text);
     let symbols = pruned.merged.symbols.iter();
     let known = symbols.filter(|s| s.kind != SymbolType::SECTION && s.input.is_some());
     let known = alike(known.map(|symbol| symbol.name), name);

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use cudalink_bindings::Functions;
 use rustnvlink::cli;
+use rustnvlink::codes::{self, Code};
 use rustnvlink::cubin::File;
 use rustnvlink::device_link::{self, DeviceLink, Linked, Request};
 use rustnvlink::diagnostic::{Severity, some_of};
@@ -325,9 +326,9 @@ impl Image<'_> {
                 Severity::Warning => Level::Warning,
                 Severity::Error | Severity::Fatal => Level::Error,
             };
-            remarks.push(self.message(level, Some(shown.code), shown.text));
+            remarks.push(self.message(level, Some(shown.code.as_str()), shown.text));
         }
-        if linked.has("no-lto-input") {
+        if linked.has(codes::NO_LTO_INPUT) {
             remarks.push(self.message(Level::Warning, None, NO_LTO_INPUT.to_owned()));
         }
         remarks
@@ -343,7 +344,7 @@ impl Image<'_> {
         let objects = &self.objects(line)?;
         let mut problems = self.remarks(linked);
         if let Some(problem) = messages::without_code(linked) {
-            problems.retain(|remark| remark.code.as_deref() != Some(messages::NO_CODE));
+            problems.retain(|remark| remark.code.as_deref() != Some(messages::NO_CODE.as_str()));
             problems.push(self.message(Level::Error, None, problem));
         }
         let libraries = self.help_with_libraries(linked, objects, line, build);
@@ -360,17 +361,17 @@ fn has_succeeded(linked: &Linked) -> bool {
 /// What is said of the first name that two objects define.
 fn defined_twice(linked: &Linked) -> Option<&str> {
     let mut messages = linked.messages.iter().map(|message| &message.diagnostic);
-    let twice = messages.find(|diagnostic| diagnostic.has_code("multiple-definition"));
+    let twice = messages.find(|diagnostic| diagnostic.code == codes::MULTIPLE_DEFINITION);
     twice.map(|diagnostic| diagnostic.text.as_str())
 }
 
 /// What to do about a link that failed.
 fn help(linked: &Linked, objects: &Objects, libraries: Vec<String>) -> Vec<String> {
     let mut help = Vec::new();
-    if linked.has("too-many-registers") {
+    if linked.has(codes::TOO_MANY_REGISTERS) {
         help.push(CODE_FOR_DEBUGGERS.to_owned());
     }
-    if linked.has("undefined-reference") {
+    if linked.has(codes::UNDEFINED_REFERENCE) {
         help.extend(help_with_closed(&objects.closed));
         help.extend(messages::help_with_results(&objects.results));
         if libraries.is_empty() && lacks_an_object(linked) {
@@ -382,13 +383,13 @@ fn help(linked: &Linked, objects: &Objects, libraries: Vec<String>) -> Vec<Strin
         }
         help.extend(libraries);
     }
-    if linked.has("lto-input") {
+    if linked.has(codes::LTO_INPUT) {
         help.push(
             "LTO-IR is linked with --dlto, CUDALINK_DLTO=true or `dlto = true` in [package.metadata.cudalink]"
                 .to_owned(),
         );
     }
-    if linked.has("missing-arch-code") {
+    if linked.has(codes::MISSING_ARCH_CODE) {
         help.push(
             "compile every object for every processor of the link (nvcc --generate-code), or name the processors \
              that all of them have code for with --arch"
@@ -402,13 +403,13 @@ fn help(linked: &Linked, objects: &Objects, libraries: Vec<String>) -> Vec<Strin
 /// Whether something is undefined for a processor that all objects have code for. What is undefined for another one may
 /// well be in the object without code for it.
 fn lacks_an_object(linked: &Linked) -> bool {
-    let processors = |code: &'static str| {
+    let processors = |code: Code| {
         let messages = linked.messages.iter();
         let about = messages.filter(move |message| message.diagnostic.code == code);
         about.map(|message| message.sm)
     };
-    processors("undefined-reference")
-        .any(|sm| !processors("missing-arch-code").any(|without| without == sm))
+    processors(codes::UNDEFINED_REFERENCE)
+        .any(|sm| !processors(codes::MISSING_ARCH_CODE).any(|without| without == sm))
 }
 
 fn kernel_count(linked: &Linked) -> usize {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::super::flags::Flag;
 use super::super::tool_record;
 use super::super::typed::Typed;
+use crate::codes;
 use crate::device_link;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::inputs::{Archives, Assembler, Kernels, Limits, LinkTime, Scope, Wanted};
@@ -180,7 +181,7 @@ pub(crate) fn lower_link(
     if let Some(flag) = OF_COMMAND.iter().find(|flag| typed.has(**flag)) {
         let name = flag.spelling().long;
         let text = format!("option '--{name}' is for a link by `rustnvlink` itself");
-        return Err(Diagnostic::fatal("misplaced-option", text));
+        return Err(Diagnostic::fatal(codes::MISPLACED_OPTION, text));
     }
     let mut request = link(typed, Behaviour::Own, notes)?;
     check_api_version(typed)?;
@@ -195,7 +196,7 @@ fn kernels(typed: &Typed, notes: &mut Vec<Diagnostic>) -> Kernels {
         if typed.has(Flag::UseHostInfo) {
             notes.push(Diagnostic::new(
                 Severity::Info,
-                "ignored-host-info",
+                codes::IGNORED_HOST_INFO,
                 "ignore -use-host-info because -kernels-used or -variables-used is specified",
             ));
         }
@@ -254,7 +255,7 @@ pub(super) fn check_api_version(typed: &Typed) -> Result<(), Diagnostic> {
         _ => "value cannot be parsed",
     };
     let text = format!("--cuda-api-version {problem}");
-    Err(Diagnostic::fatal("invalid-value", text))
+    Err(Diagnostic::fatal(codes::INVALID_VALUE, text))
 }
 
 /// Options that go with link-time optimization, or do not.
@@ -262,7 +263,7 @@ fn check_link_time(typed: &Typed, behaviour: Behaviour) -> Result<(), Diagnostic
     if is_link_time(typed) {
         if !typed.has(Flag::NvvmPath) && behaviour == Behaviour::Nvlink {
             return Err(Diagnostic::fatal(
-                "missing-nvvm-path",
+                codes::MISSING_NVVM_PATH,
                 "-nvvmpath should be specified with -lto",
             ));
         }
@@ -282,7 +283,7 @@ fn check_link_time(typed: &Typed, behaviour: Behaviour) -> Result<(), Diagnostic
 
 fn conflict(one: &str, other: &str) -> Result<(), Diagnostic> {
     Err(Diagnostic::fatal(
-        "conflicting-options",
+        codes::CONFLICTING_OPTIONS,
         format!("Conflicting options '{one}' and '{other}'"),
     ))
 }
@@ -311,7 +312,11 @@ fn link_time(typed: &Typed, notes: &mut Vec<Diagnostic>) -> LinkTime {
     if typed.has(Flag::EmitPtx) && threads.is_some() {
         threads = None;
         let text = "Incompatible options '-emit-ptx' and '-split-compile-extended', using '-split-compile'";
-        notes.push(Diagnostic::new(Severity::Info, "conflicting-options", text));
+        notes.push(Diagnostic::new(
+            Severity::Info,
+            codes::CONFLICTING_OPTIONS,
+            text,
+        ));
     }
     LinkTime {
         library: typed.path(Flag::NvJitLink),
@@ -388,7 +393,7 @@ fn unused(typed: &Typed) -> impl Iterator<Item = Diagnostic> {
         let name = flag.spelling().long;
         Diagnostic::new(
             Severity::Warning,
-            "unused-option",
+            codes::UNUSED_OPTION,
             format!("option '--{name}' has no effect without link-time optimization"),
         )
     })

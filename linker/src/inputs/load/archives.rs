@@ -15,6 +15,7 @@ use super::names::{self, Names};
 use super::objects::effort;
 use super::unpack::Unpacked;
 use super::{Loader, Stop};
+use crate::codes;
 use crate::container::{Archive, HostFile, InputKind, archive, detect};
 use crate::diagnostic::Diagnostic;
 use crate::error::ParseError;
@@ -192,7 +193,7 @@ impl<'d> Loader<'_, 'd> {
                     let stop = match member.is_folder {
                         true => {
                             let text = "Memory allocation failure";
-                            self.stop(Diagnostic::fatal("unreadable-input", text))
+                            self.stop(Diagnostic::fatal(codes::UNREADABLE_INPUT, text))
                         }
                         false => self.unreadable(&member.name, ""),
                     };

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::super::files::Files;
 use super::super::{Image, check, host, search};
 use super::{Loader, Stop};
+use crate::codes::{self, Code};
 use crate::container::OutOfReach;
 use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::error::ParseError;
@@ -21,7 +22,8 @@ impl Loader<'_, '_> {
         }
         let target = &self.processor.name;
         let text = format!("SM Arch ('{target}') not found in '{name}'");
-        let warning = Diagnostic::new(Severity::Warning, "missing-arch-code", text).of_input(name);
+        let warning =
+            Diagnostic::new(Severity::Warning, codes::MISSING_ARCH_CODE, text).of_input(name);
         self.warn_with(match held {
             [] => warning,
             held => warning.with_detail(format_args!("it has code for {}", held.join(", "))),
@@ -57,7 +59,7 @@ impl Loader<'_, '_> {
         let text = "no input has device code to link; the image is empty";
         self.warn_with(Diagnostic {
             detail: self.linked_before(),
-            ..Diagnostic::new(Severity::Warning, "no-device-code", text)
+            ..Diagnostic::new(Severity::Warning, codes::NO_DEVICE_CODE, text)
         })
     }
 
@@ -94,7 +96,7 @@ impl Loader<'_, '_> {
         library: &str,
         host: Option<&Path>,
     ) -> Result<(), Stop> {
-        let code = "missing-library";
+        let code = codes::MISSING_LIBRARY;
         match host {
             _ if self.wanted.is_compatible() => Ok(()),
             None => {
@@ -144,7 +146,7 @@ impl Loader<'_, '_> {
     /// Which inputs may define what nobody else does.
     pub(super) fn hint_at_closed_objects(&mut self) {
         if let Some(text) = help_with_closed(&self.closed) {
-            let hint = Diagnostic::new(Severity::Info, "closed-object", text);
+            let hint = Diagnostic::new(Severity::Info, codes::CLOSED_OBJECT, text);
             self.hints.push(hint);
         }
         if let Some(names) = some_of(&self.results) {
@@ -152,7 +154,7 @@ impl Loader<'_, '_> {
                 "{names} has the result of a device link, whose device functions cannot be called from elsewhere: link \
                  what it was made of instead"
             );
-            let hint = Diagnostic::new(Severity::Info, "linked-object", text);
+            let hint = Diagnostic::new(Severity::Info, codes::LINKED_OBJECT, text);
             self.hints.push(hint);
         }
     }
@@ -164,7 +166,9 @@ impl Loader<'_, '_> {
             return Ok(());
         }
         let text = format!("'{name}' is ignored: {why}");
-        self.warn_with(Diagnostic::new(Severity::Warning, "ignored-input", text).of_input(name))
+        self.warn_with(
+            Diagnostic::new(Severity::Warning, codes::IGNORED_INPUT, text).of_input(name),
+        )
     }
 
     /// Says why the device code of an object stays away.
@@ -207,11 +211,11 @@ impl Loader<'_, '_> {
     }
 
     fn say_text(&mut self, text: String) {
-        let text = Diagnostic::new(Severity::Text, "ptxas-output", text);
+        let text = Diagnostic::new(Severity::Text, codes::PTXAS_OUTPUT, text);
         self.diagnostics.push(text);
     }
 
-    pub(super) fn warn(&mut self, code: &'static str, text: String) -> Result<(), Stop> {
+    pub(super) fn warn(&mut self, code: Code, text: String) -> Result<(), Stop> {
         self.warn_with(Diagnostic::new(Severity::Warning, code, text))
     }
 
@@ -228,7 +232,7 @@ impl Loader<'_, '_> {
         Stop
     }
 
-    pub(super) fn fatal(&mut self, code: &'static str, name: &str, text: &str) -> Stop {
+    pub(super) fn fatal(&mut self, code: Code, name: &str, text: &str) -> Stop {
         self.diagnostics.push(check::fatal(code, name, text));
         Stop
     }
@@ -241,18 +245,18 @@ impl Loader<'_, '_> {
     /// nvlink tries damaged zstd frames twice, and says so; it goes on without
     /// what it cannot read of LZ4 blocks.
     pub(super) fn compressed_badly(&mut self, name: &str, error: ParseError) -> Stop {
-        let problem = Diagnostic::new(Severity::Error, "bad-input", "Uncompress failed");
+        let problem = Diagnostic::new(Severity::Error, codes::BAD_INPUT, "Uncompress failed");
         self.diagnostics.push(Diagnostic {
             times: 2,
             ..problem.with_detail(error.in_input(name))
         });
-        self.fatal("bad-input", name, "elfLink fatbinary error")
+        self.fatal(codes::BAD_INPUT, name, "elfLink fatbinary error")
     }
 
     pub(super) fn unreadable(&mut self, name: &str, why: &str) -> Stop {
         let text = format!("Could not open input file '{name}'");
         self.diagnostics.push(
-            Diagnostic::fatal("unreadable-input", text)
+            Diagnostic::fatal(codes::UNREADABLE_INPUT, text)
                 .with_detail(why)
                 .of_input(name),
         );
@@ -263,14 +267,14 @@ impl Loader<'_, '_> {
     pub(super) fn no_archive(&mut self, name: &str, is_folder: bool) -> Stop {
         if is_folder {
             let text = format!("Could not read file '{name}'");
-            return self.stop(Diagnostic::fatal("unreadable-input", text));
+            return self.stop(Diagnostic::fatal(codes::UNREADABLE_INPUT, text));
         }
         self.broken_archive(name, "unexpected archive format")
     }
 
     /// An archive, or what stands where one should, at which nvlink stops with these words.
     pub(super) fn broken_archive(&mut self, name: &str, why: &'static str) -> Stop {
-        let stop = self.fatal("bad-input", name, why);
+        let stop = self.fatal(codes::BAD_INPUT, name, why);
         self.diagnostics.push(host::internal_error());
         stop
     }
@@ -278,10 +282,10 @@ impl Loader<'_, '_> {
     pub(super) fn unrecognized_ptx(&mut self, name: &str) -> Stop {
         let text = "Binary format for key='0', ident='' is not recognized";
         self.diagnostics.push(
-            Diagnostic::new(Severity::Error, "not-ptx", text)
+            Diagnostic::new(Severity::Error, codes::NOT_PTX, text)
                 .with_detail(format_args!("'{name}' is neither PTX nor a cubin")),
         );
-        self.fatal("not-ptx", name, "elfLink fatbinary error")
+        self.fatal(codes::NOT_PTX, name, "elfLink fatbinary error")
     }
 
     pub(super) fn needs_ptxas(&mut self, name: &str, why: &str) -> Stop {
@@ -291,7 +295,7 @@ impl Loader<'_, '_> {
              is not there"
         );
         self.diagnostics
-            .push(Diagnostic::fatal("missing-ptxas", text).with_detail(why));
+            .push(Diagnostic::fatal(codes::MISSING_PTXAS, text).with_detail(why));
         Stop
     }
 }

@@ -11,6 +11,7 @@ use super::super::host::Origin;
 use super::super::{Files, Image, Processor, Read, Wanted};
 use super::unpack::{Code, Failure, Unpacked, Unpacker};
 use super::{Loader, Stop};
+use crate::codes;
 use crate::container::{InputKind, detect};
 use crate::cubin::File;
 use crate::diagnostic::Diagnostic;
@@ -160,7 +161,8 @@ impl<'d> Loader<'_, 'd> {
     /// Adds a file that is a device object.
     pub(super) fn object(&mut self, source: &'d Source, checked: Checked<'d>) -> Result<(), Stop> {
         let is_misnamed = source.extension() == "ptx" && self.wanted.is_compatible();
-        if is_misnamed && matches!(&checked.role, Err(problem) if problem.code == check::OTHER_ARCH)
+        if is_misnamed
+            && matches!(&checked.role, Err(problem) if problem.code == codes::ARCH_MISMATCH)
         {
             // To nvlink, files with the name of PTX hold code like fatbins (case `ptx_names`).
             return self.without_arch(&source.name, &[]);

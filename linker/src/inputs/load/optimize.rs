@@ -15,6 +15,7 @@ use super::super::{Image, Kernels};
 use super::archives::Deferred;
 use super::names::Names;
 use super::{Loader, Stop, is_of_system_library};
+use crate::codes;
 use crate::container::host::{ReferenceKind, ReferenceScope};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::report::unmatched_kernels;
@@ -69,7 +70,7 @@ impl<'d> Loader<'_, 'd> {
         };
         if self.intermediates.is_empty() {
             let text = "Ignoring -dlto option because no LTO objects found";
-            self.warn("no-lto-input", text.to_owned())?;
+            self.warn(codes::NO_LTO_INPUT, text.to_owned())?;
             // nvlink notices that it was an error when it merges the first object.
             let is_merged = self.wanted.is_compatible() && !self.images.is_empty();
             if is_merged && self.diagnostics.has_errors() {
@@ -86,7 +87,7 @@ impl<'d> Loader<'_, 'd> {
         self.compilations.push(compilation);
         for said in optimized.said {
             self.diagnostics
-                .push(Diagnostic::new(Severity::Info, "lto-log", said));
+                .push(Diagnostic::new(Severity::Info, codes::LTO_LOG, said));
         }
         if settings.emit_ptx {
             self.warn_of_unmatched(&optimized.ptx)?;
@@ -123,7 +124,7 @@ impl<'d> Loader<'_, 'd> {
         let made = self.compile(ptx, product)?;
         if lacks_runtime && !self.wanted.keep_system_libraries {
             let text = "expected libcudadevrt object";
-            return Err(self.stop(Diagnostic::fatal("no-device-runtime", text)));
+            return Err(self.stop(Diagnostic::fatal(codes::NO_DEVICE_RUNTIME, text)));
         }
         if product == Product::Program {
             self.is_made_whole = true;
@@ -181,7 +182,7 @@ impl<'d> Loader<'_, 'd> {
         }
         let text = format!("requested LTO but '{name}' not built for LTO so doing partial LTO");
         self.diagnostics
-            .push(Diagnostic::new(Severity::Info, "partial-lto", text));
+            .push(Diagnostic::new(Severity::Info, codes::PARTIAL_LTO, text));
     }
 
     /// How many objects come before what is made of all LTO-IR. nvlink keeps a
@@ -240,8 +241,11 @@ impl<'d> Loader<'_, 'd> {
         if settings.threads.is_some() && threads.is_some_and(|count| count != 1) {
             let text = "Incompatible options '-split-compile' and '-split-compile-extended', \
                         using '-split-compile-extended'";
-            self.diagnostics
-                .push(Diagnostic::new(Severity::Info, "conflicting-options", text));
+            self.diagnostics.push(Diagnostic::new(
+                Severity::Info,
+                codes::CONFLICTING_OPTIONS,
+                text,
+            ));
         }
         Ok(())
     }
@@ -254,8 +258,12 @@ impl<'d> Loader<'_, 'd> {
     /// A file that is no LTO-IR, or not wanted.
     pub(super) fn no_intermediate(&mut self, name: &str) -> Stop {
         match self.wanted.link_time.is_some() && self.wanted.is_compatible() {
-            true => self.fatal("lto-failed", name, "elfLink nvvm error"),
-            false => self.fatal("lto-input", name, "should only see nvvm files when -lto"),
+            true => self.fatal(codes::LTO_FAILED, name, "elfLink nvvm error"),
+            false => self.fatal(
+                codes::LTO_INPUT,
+                name,
+                "should only see nvvm files when -lto",
+            ),
         }
     }
 
@@ -287,7 +295,7 @@ impl<'d> Loader<'_, 'd> {
     fn compile(&mut self, ptx: Vec<u8>, product: Product) -> Result<Vec<u8>, Stop> {
         let ptxas = self.ptxas().map_err(|why| {
             let text = "ptxas, which compiles PTX, is not there";
-            Diagnostic::fatal("missing-ptxas", text).with_detail(why)
+            Diagnostic::fatal(codes::MISSING_PTXAS, text).with_detail(why)
         });
         let ptxas = ptxas.map_err(|problem| self.stop(problem))?;
         let ptxas = ptxas.limited(self.agreed.limits);

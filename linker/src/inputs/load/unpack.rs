@@ -13,6 +13,7 @@ use super::super::select::{LtoIr, held, select};
 use super::super::{Processor, Wanted};
 use super::objects::{Checked, check, check_lasting};
 use super::{Loader, Stop};
+use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::error::ParseError;
 use crate::fatbin::{Decompressor, Fatbin, Kind};
@@ -150,11 +151,13 @@ impl<'d> Loader<'_, 'd> {
     pub(super) fn not_unpacked(&mut self, name: &str, failure: Failure) -> Stop {
         match failure {
             Failure::NoFatbin(_) if self.wanted.is_compatible() => {
-                self.fatal("not-a-fatbin", name, "fatbin wrong format?")
+                self.fatal(codes::NOT_A_FATBIN, name, "fatbin wrong format?")
             }
             Failure::NoFatbin(error) | Failure::Damaged(error) => self.damaged(name, error),
             Failure::Compressed(error) => self.compressed_badly(name, error),
-            Failure::Intermediate => self.fatal("lto-input", name, "LTO objects found, use -dlto"),
+            Failure::Intermediate => {
+                self.fatal(codes::LTO_INPUT, name, "LTO objects found, use -dlto")
+            }
         }
     }
 }
