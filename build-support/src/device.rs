@@ -75,6 +75,7 @@ pub(crate) fn link(
         severity,
         code,
         text,
+        ..
     } in summarize(&linked.messages)
     {
         let text = by_sources(text, inputs);
@@ -83,7 +84,7 @@ pub(crate) fn link(
             Severity::Text => {}
             Severity::Info => hints.push(text),
             Severity::Warning => output::message("warning", &text),
-            Severity::Error | Severity::Fatal => problems.push(text),
+            _ => problems.push(text),
         }
     }
     match linked.is_complete() {
@@ -112,18 +113,12 @@ fn request(
         Some(programs) => (Some(programs.ptxas), programs.libnvjitlink),
         None => (None, None),
     };
-    Ok(Request::new(Wanted {
-        kernels: Kernels::All,
-        assembler: Assembler {
-            program: ptxas,
-            ..Assembler::default()
-        },
-        link_time: optimizes.then(|| LinkTime {
-            library: libnvjitlink,
-            ..LinkTime::default()
-        }),
-        ..Wanted::new(files)
-    }))
+    Ok(Request::new(
+        Wanted::new(files)
+            .kernels(Kernels::All)
+            .assembler(Assembler::new(ptxas))
+            .link_time(optimizes.then(|| LinkTime::new(libnvjitlink))),
+    ))
 }
 
 /// The same message about sources where it is about what was compiled from them.

@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
     let images: Vec<LinkedImage<'_>> = images
         .iter()
         .zip(&data)
-        .map(|(&(sm, _), data)| LinkedImage { sm, data })
+        .map(|(&(sm, _), data)| LinkedImage::new(sm, data))
         .collect();
     let fatbin = fatbin::write(&images, &options)?;
     check_outputs(&outputs, &files)?;
@@ -74,7 +74,7 @@ fn check_outputs(outputs: &[(Form, PathBuf)], images: &[&PathBuf]) -> Result<()>
         .map(|path| path.display().to_string())
         .collect();
     match clash(&named, &images) {
-        Some(Clash { what, advice }) => bail!("{what}: {advice}"),
+        Some(Clash { what, advice, .. }) => bail!("{what}: {advice}"),
         None => Ok(()),
     }
 }

@@ -268,7 +268,7 @@ fn check_outputs(arguments: &Arguments, linked: &Linked) -> Result<()> {
         .filter(|output| !streams::is_standard(&output.path))
         .collect();
     match clash(&outputs, &linked.files) {
-        Some(Clash { what, advice }) => bail!("{what}: {advice}"),
+        Some(Clash { what, advice, .. }) => bail!("{what}: {advice}"),
         None => Ok(()),
     }
 }
@@ -332,13 +332,14 @@ fn write_result(arguments: &Arguments, linked: &Linked) -> Result<()> {
 }
 
 fn write_form(arguments: &Arguments, linked: &Linked) -> Result<()> {
-    let options = FatbinOptions {
-        identifier: identifier(arguments),
-        debug: arguments.device_debug,
-        compression: arguments
-            .compress_mode
-            .unwrap_or(CompressionMode::of_device_link(arguments.device_debug)),
-    };
+    let options = FatbinOptions::default()
+        .identifier(identifier(arguments))
+        .debug(arguments.device_debug)
+        .compression(
+            arguments
+                .compress_mode
+                .unwrap_or(CompressionMode::of_device_link(arguments.device_debug)),
+        );
     let path = &arguments.output;
     match arguments.format() {
         OutputFormat::Object => {
@@ -421,6 +422,7 @@ fn link(
         messages,
         threads,
         notes,
+        ..
     } = link_options(arguments)?;
     messages::print_notes(&messages, notes);
     match toolkit {
@@ -522,15 +524,14 @@ fn device_runtime(toolkit: Option<&Toolkit>) -> Option<PathBuf> {
 
 /// Where the linker finds what it takes of a toolkit. Which toolkit that is not, is said when it looks for one.
 fn environment() -> Environment {
-    Environment {
-        find_ptxas: || {
-            drop(toolkit::noted());
-            (cli::environment().find_ptxas)()
-        },
-        find_jitlink: || {
-            drop(toolkit::noted());
-            (cli::environment().find_jitlink)()
-        },
-        ..cli::environment()
-    }
+    let mut environment = cli::environment();
+    environment.find_ptxas = || {
+        drop(toolkit::noted());
+        (cli::environment().find_ptxas)()
+    };
+    environment.find_jitlink = || {
+        drop(toolkit::noted());
+        (cli::environment().find_jitlink)()
+    };
+    environment
 }

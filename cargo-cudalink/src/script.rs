@@ -49,11 +49,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
         Kind::Insert => format!("{}{}", script::SECTIONS, script::INSERT),
         Kind::LcsAug => script::SECTIONS.to_owned(),
         Kind::LcsAbs => {
-            let base = BaseScript {
-                compiler: arguments.host_compiler,
-                shared: arguments.shared,
-                relocatable: arguments.relocatable,
-            };
+            let mut base = BaseScript::new(arguments.host_compiler);
+            base.shared = arguments.shared;
+            base.relocatable = arguments.relocatable;
             script::absolute(&base).map_err(|error| anyhow!(error))?
         }
     };

@@ -9,12 +9,12 @@
 //! use rustnvlink::inputs::{Kernels, Wanted};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let mut wanted = Wanted::new(vec![
+//! let wanted = Wanted::new(vec![
 //!     "../tests/inputs/caller.sm_90.cubin".into(),
 //!     "../tests/inputs/callee.sm_90.cubin".into(),
 //! ]);
-//! wanted.kernels = Kernels::All; // not only those that host code names
-//! let request = Request::new(wanted);
+//! // Not only those that host code names.
+//! let request = Request::new(wanted.kernels(Kernels::All));
 //! let linked = DeviceLink::new(&request).environment(environment()).link_for(&["sm_90".parse()?]);
 //! for message in &linked.messages {
 //!     eprintln!("{}", message.diagnostic);
@@ -52,6 +52,7 @@ pub use summary::{Shown, summarize};
 
 /// What is linked, and how, for all processors.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Request {
     /// The inputs.
     pub inputs: Wanted,
@@ -66,6 +67,12 @@ impl Request {
             inputs,
             settings: Settings::default(),
         }
+    }
+
+    /// Says what is made of the inputs.
+    #[must_use]
+    pub fn settings(self, settings: Settings) -> Self {
+        Self { settings, ..self }
     }
 
     fn options(&self, processor: &Processor, loaded: &Loaded<'_>) -> Options {
@@ -86,6 +93,7 @@ impl Request {
 
 /// An image and the processor it is for.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Image {
     /// The processor.
     pub sm: Sm,
@@ -95,6 +103,7 @@ pub struct Image {
 
 /// A message about the link for one processor, or about all of them.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Message {
     /// The processor.
     pub sm: Option<Sm>,
@@ -102,8 +111,16 @@ pub struct Message {
     pub diagnostic: Diagnostic,
 }
 
+impl Message {
+    /// A message about one processor, or about all.
+    pub fn new(sm: Option<Sm>, diagnostic: Diagnostic) -> Self {
+        Self { sm, diagnostic }
+    }
+}
+
 /// The result of links for several processors.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct Linked {
     /// One image per processor, in the order of the request. Empty if some
     /// link has failed.
@@ -159,16 +176,13 @@ impl Linked {
         let images: Vec<LinkedImage<'_>> = self
             .images
             .iter()
-            .map(|image| LinkedImage {
-                sm: image.sm,
-                data: &image.data,
-            })
+            .map(|image| LinkedImage::new(image.sm, &image.data))
             .collect();
         fatbin::write(&images, options)
     }
 
     fn add(&mut self, sm: Option<Sm>, diagnostic: Diagnostic) {
-        self.messages.push(Message { sm, diagnostic });
+        self.messages.push(Message::new(sm, diagnostic));
     }
 }
 
@@ -237,8 +251,7 @@ impl<'a> DeviceLink<'a> {
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let object = std::fs::read("../tests/inputs/saxpy.sm_90.cubin")?;
     /// let files = Files::in_memory([("saxpy.cubin".to_owned(), object)]);
-    /// let mut wanted = Wanted::new(Vec::new());
-    /// wanted.kernels = Kernels::All;
+    /// let wanted = Wanted::new(Vec::new()).kernels(Kernels::All);
     /// let images = DeviceLink::new(&Request::new(wanted)).link(files, &[]).into_result()?;
     /// assert_eq!(images[0].sm.to_string(), "sm_90");
     /// # Ok(())

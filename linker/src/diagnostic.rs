@@ -14,6 +14,7 @@ use crate::raw_text;
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Severity {
     /// Text that was asked for, shown as it is.
     Text,
@@ -37,7 +38,7 @@ const COMPILE_FOR_IT: &str =
 
 /// What two inputs can disagree about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mismatch {
+pub(crate) enum Mismatch {
     /// Sizes of a variable.
     Size,
     /// Signatures of a function.
@@ -50,6 +51,7 @@ pub enum Mismatch {
 
 /// One message.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Diagnostic {
     /// How bad it is.
     pub severity: Severity,
@@ -62,7 +64,7 @@ pub struct Diagnostic {
     /// Notes and advice, line by line, shown in the same places.
     pub notes: Vec<String>,
     /// How often nvlink prints it. It is shown once otherwise.
-    pub times: usize,
+    pub(crate) times: usize,
     /// Whether options about messages (`-w`, `-Werror`) no longer apply to it.
     pub(crate) is_settled: bool,
     /// The symbol and the input that it is about. It is a box to keep messages without either small.
@@ -535,6 +537,13 @@ impl Diagnostic {
 }
 
 /// As many of these names as a message bears, if there are any.
+///
+/// ```
+/// # use rustnvlink::diagnostic::some_of;
+/// let names = ["a.o", "b.o", "c.o", "d.o"].map(str::to_owned);
+/// assert_eq!(some_of(&names).unwrap(), "'a.o', 'b.o', 'c.o' and 1 more");
+/// assert_eq!(some_of(&[]), None);
+/// ```
 pub fn some_of(names: &[String]) -> Option<String> {
     const SHOWN: usize = 3;
     let (first, others) = names.split_at(names.len().min(SHOWN));

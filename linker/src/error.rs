@@ -5,6 +5,7 @@ use std::ops::Deref;
 
 /// A place inside one input: as much of it as is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Location {
     /// The input as the user named it, `archive:member` for archive members.
     pub input: Option<String>,
@@ -40,6 +41,7 @@ pub struct ParseError(Box<Damage>);
 
 /// What a [`ParseError`] tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Damage {
     /// Where the bytes stand.
     pub location: Location,
@@ -130,6 +132,7 @@ impl ParseError {
 /// What nvlink calls an internal error, in its words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the words are all that is known of them")]
+#[non_exhaustive]
 pub enum NvlinkError {
     // While inputs are read and merged.
     #[error("symsec not found")]
@@ -201,6 +204,7 @@ pub enum NvlinkError {
 
 /// The kinds of damage a reader can meet.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum Problem {
     /// The file does not begin with the ELF magic number.
     #[error("not an ELF file")]

@@ -70,6 +70,10 @@
 //! - No file is read or written and no program is started unless the request asks for it. All files of a
 //!   [`DeviceLink`](device_link::DeviceLink) may be in memory, too ([`inputs::Files::in_memory`]).
 //!
+//! - Requests, results and messages may get further fields, and enumerations further variants, without a new major
+//!   version. Requests are made by `new` or `default`, and changed by their methods or fields. What [`cubin`] has for each
+//!   record of the format holds all of it, and can be written out.
+//!
 //! # Threads and cancellation
 //!
 //! A link of more than a megabyte of inputs starts threads of its own, as many as there are processors or
@@ -138,6 +142,7 @@ use report::Reports;
 
 /// One input of a link.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct Input<'d> {
     /// The name that messages use.
     pub name: &'d str,
@@ -154,6 +159,7 @@ impl<'d> Input<'d> {
 
 /// The result of a link: messages, and an image unless one of them is an error.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Outcome<I = Vec<u8>> {
     /// The image.
     pub image: Option<I>,

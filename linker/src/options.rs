@@ -4,18 +4,20 @@
 //! use rustnvlink::container::host::ReferenceScope;
 //! use rustnvlink::options::{Behaviour, DebugLevel, KernelFilter, NamePatterns, Options, Patterns};
 //!
-//! let mut options = Options::new("sm_90a".parse().unwrap());
-//! options.behaviour = Behaviour::Nvlink; // nvlink's bytes also where it is plainly wrong
-//! options.kernels = KernelFilter::Matching(Patterns {
-//!     external: NamePatterns::from_iter(["_Z4saxpy*"]),
-//!     internal: NamePatterns::default(),
-//! });
+//! let mut options = Options::new("sm_90a".parse().unwrap())
+//!     .behaviour(Behaviour::Nvlink) // nvlink's bytes also where it is plainly wrong
+//!     .kernels(KernelFilter::Matching(Patterns {
+//!         external: NamePatterns::from_iter(["_Z4saxpy*"]),
+//!         internal: NamePatterns::default(),
+//!     }));
 //! options.settings.debug = DebugLevel::Symbols; // nvlink -g
 //! let keeps = |name, scope| options.kernels.keeps(name, scope);
 //! assert!(keeps("_Z4saxpyiPf", ReferenceScope::External));
 //! assert!(!keeps("_Z4axpy", ReferenceScope::External));
 //! assert!(!keeps("_Z4saxpyiPf", ReferenceScope::Internal)); // a static kernel
 //! ```
+
+use std::collections::BTreeSet;
 
 use rustc_hash::FxHashSet;
 
@@ -26,6 +28,7 @@ use crate::report;
 
 /// What a link does where nvlink is plainly wrong, or says nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Behaviour {
     /// What is right: all stays that a kernel or a pointer may reach, what contradicts itself is an error, and a message
     /// names every input that is left out.
@@ -42,6 +45,7 @@ pub enum Behaviour {
 
 /// Which kernels a link keeps.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum KernelFilter {
     /// All of them.
     #[default]
@@ -121,6 +125,7 @@ pub(crate) fn is_in(part: &str, name: &str) -> bool {
 
 /// What a link does for debuggers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum DebugLevel {
     /// Nothing.
     #[default]
@@ -134,6 +139,7 @@ pub enum DebugLevel {
 
 /// How names of functions are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Names {
     /// As people write them.
     Readable,
@@ -143,6 +149,7 @@ pub enum Names {
 
 /// What a link makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum ImageKind {
     /// The program that the driver loads.
     #[default]
@@ -162,6 +169,7 @@ impl ImageKind {
 /// knows: those of constants and of shared memory, and offsets inside debug
 /// information.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum EarlyAddresses {
     /// It leaves them to the last link.
     #[default]
@@ -173,6 +181,7 @@ pub enum EarlyAddresses {
 
 /// What becomes of weak definitions of one name that differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Odr {
     /// Nobody looks.
     Off,
@@ -189,6 +198,7 @@ pub enum Odr {
 
 /// What becomes of relocations that a link resolves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum ResolvedRelocations {
     /// They go.
     #[default]
@@ -200,6 +210,7 @@ pub enum ResolvedRelocations {
 
 /// The part of shared memory that the system reserves on sm_90 and later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Reservation {
     /// The start; a kernel's variables come after it.
     #[default]
@@ -210,6 +221,7 @@ pub enum Reservation {
 
 /// How much shared memory of fixed size a kernel may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum SharedLimit {
     /// What every launch may use.
     #[default]
@@ -220,6 +232,7 @@ pub enum SharedLimit {
 
 /// What address 0 of shared memory is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum NullAddress {
     /// That of the first variable.
     #[default]
@@ -230,6 +243,7 @@ pub enum NullAddress {
 
 /// What becomes of variables in global memory that nobody defines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum UndefinedGlobals {
     /// They end the link.
     #[default]
@@ -240,6 +254,7 @@ pub enum UndefinedGlobals {
 
 /// What symbols say of the few sections whose number nvlink writes as it is, though ELF means something else by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum ReservedNumbers {
     /// That `.symtab_shndx` has the number, as for all sections from there on.
     #[default]
@@ -250,6 +265,7 @@ pub enum ReservedNumbers {
 
 /// What a link does about shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct SharedMemory {
     /// What the system keeps.
     pub reservation: Reservation,
@@ -262,6 +278,7 @@ pub struct SharedMemory {
 /// How relocations without an addend are written up to sm_89. Later ones
 /// always have one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum RelocationForms {
     /// As in the inputs.
     #[default]
@@ -272,6 +289,7 @@ pub enum RelocationForms {
 
 /// What holds for all links of a program, whatever the processor.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Settings {
     /// What is made.
     pub image: ImageKind,
@@ -305,6 +323,7 @@ pub struct Settings {
 
 /// How one link is done.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Options {
     /// The processor to link for.
     pub target: Sm,
@@ -318,10 +337,10 @@ pub struct Options {
     /// Whether a warning about an object ends the link after that object, as nvlink's `-Werror` does.
     pub warnings_are_errors: bool,
     /// Whether the link ends with an error after the last object: nvlink's does where more objects follow the device runtime.
-    pub is_followed: bool,
-    /// The positions, in ascending order, of objects that the merge warns of because they are linked together with an
+    pub(crate) is_followed: bool,
+    /// The positions of objects that the merge warns of because they are linked together with an
     /// extensible whole program (`ptxas -ewp`), which is meant to be linked with the device runtime alone.
-    pub company: Vec<usize>,
+    pub(crate) company: BTreeSet<usize>,
     /// The options that do not depend on the processor.
     pub settings: Settings,
 }
@@ -336,9 +355,27 @@ impl Options {
             constants: KernelFilter::All,
             warnings_are_errors: false,
             is_followed: false,
-            company: Vec::new(),
+            company: BTreeSet::new(),
             settings: Settings::default(),
         }
+    }
+
+    /// Says what is done where nvlink is wrong.
+    #[must_use]
+    pub fn behaviour(self, behaviour: Behaviour) -> Self {
+        Self { behaviour, ..self }
+    }
+
+    /// Says which kernels stay.
+    #[must_use]
+    pub fn kernels(self, kernels: KernelFilter) -> Self {
+        Self { kernels, ..self }
+    }
+
+    /// Says what does not depend on the processor.
+    #[must_use]
+    pub fn settings(self, settings: Settings) -> Self {
+        Self { settings, ..self }
     }
 
     /// Whether unreachable code is dropped.

@@ -103,7 +103,7 @@ fn object((_, code, defined, needed): Member) -> Vec<u8> {
         let inputs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/inputs");
         let data = std::fs::read(inputs.join(format!("{code}.sm_90.cubin"))).unwrap();
         let sm = "sm_90".parse().unwrap();
-        let image = LinkedImage { sm, data: &data };
+        let image = LinkedImage::new(sm, &data);
         let fatbin = fatbin::write(&[image], &FatbinOptions::default()).unwrap();
         let name = b"__nv_relfatbin".to_vec();
         let section = object.add_section(Vec::new(), name, SectionKind::ReadOnlyData);

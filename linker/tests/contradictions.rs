@@ -55,13 +55,7 @@ impl Given {
         let mut options = Options::new(format!("sm_{}", self.sm).parse().expect("a processor"));
         options.behaviour = behaviour;
         options.settings.image = ImageKind::Relocatable(EarlyAddresses::Leave);
-        let outcome = link(
-            &[Input {
-                name: self.name,
-                data: &data,
-            }],
-            &options,
-        );
+        let outcome = link(&[Input::new(self.name, &data)], &options);
         assert_ne!(outcome.image.is_some(), outcome.diagnostics.has_errors());
         outcome
             .diagnostics

@@ -369,7 +369,7 @@ fn no_symbol_makes_a_large_image() {
                         ImageKind::Relocatable(EarlyAddresses::Leave),
                     ] {
                         options.settings.image = image;
-                        let input = Input { name, data: &data };
+                        let input = Input::new(name, &data);
                         let image = link(&[input], &options).image.unwrap_or_default();
                         assert!(image.len() < 1 << 24, "{name}: symbol at {at:#x}");
                     }
@@ -391,7 +391,7 @@ fn no_section_without_bytes_makes_a_large_image() {
             overwrite(&mut data, headers + section * 64 + 4, 4, kind);
             overwrite(&mut data, headers + section * 64 + 32, 8, 1 << 40);
             let options = Options::new(sm.parse().unwrap());
-            let image = link(&[Input { name, data: &data }], &options).image;
+            let image = link(&[Input::new(name, &data)], &options).image;
             assert!(
                 image.unwrap_or_default().len() < 1 << 24,
                 "{name}: {section}"
@@ -416,7 +416,7 @@ fn machine_code_needs_mercury_code() {
     for behaviour in [Behaviour::Own, Behaviour::Nvlink] {
         let mut options = Options::new("sm_100".parse().unwrap());
         options.behaviour = behaviour;
-        let outcome = link(&[Input { name, data: &data }], &options);
+        let outcome = link(&[Input::new(name, &data)], &options);
         assert!(outcome.image.is_none());
         assert!(outcome.diagnostics.has_errors());
     }
@@ -442,7 +442,7 @@ fn sections_that_are_not_linked_may_belong_to_nothing() {
             let at = table.offset as usize + symbol + SECTION;
             overwrite(&mut data, at, 2, section as u64);
             let options = Options::new("sm_100".parse().unwrap());
-            let outcome = link(&[Input { name, data: &data }], &options);
+            let outcome = link(&[Input::new(name, &data)], &options);
             assert_ne!(outcome.image.is_some(), outcome.diagnostics.has_errors());
         }
     }

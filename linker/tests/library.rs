@@ -18,7 +18,7 @@ fn read(name: &str) -> Vec<u8> {
 fn link_for(arch: &str, inputs: &[(&str, &[u8])]) -> Result<Vec<u8>, LinkError> {
     let inputs: Vec<Input<'_>> = inputs
         .iter()
-        .map(|&(name, data)| Input { name, data })
+        .map(|&(name, data)| Input::new(name, data))
         .collect();
     link(&inputs, &Options::new(arch.parse().unwrap())).into_result()
 }

@@ -33,14 +33,8 @@ fn link_pair(arch: u16, caller: &[u8], callee: &[u8]) -> rustnvlink::Outcome {
 
 fn link_pair_as(options: &Options, caller: &[u8], callee: &[u8]) -> rustnvlink::Outcome {
     let inputs = [
-        Input {
-            name: "caller.cubin",
-            data: caller,
-        },
-        Input {
-            name: "callee.cubin",
-            data: callee,
-        },
+        Input::new("caller.cubin", caller),
+        Input::new("callee.cubin", callee),
     ];
     link(&inputs, options)
 }
@@ -101,10 +95,7 @@ fn content(image: &[u8]) -> Vec<(String, u64, Vec<u8>)> {
 fn links_in_two_steps_give_the_same_program() {
     for arch in ARCHS {
         let files = ["saxpy", "caller", "callee"].map(|name| input(name, arch));
-        let [first, parts @ ..] = files.each_ref().map(|data| Input {
-            name: "part.cubin",
-            data,
-        });
+        let [first, parts @ ..] = files.each_ref().map(|data| Input::new("part.cubin", data));
         let mut relocatable = options(arch);
         relocatable.settings.image = ImageKind::Relocatable(EarlyAddresses::Leave);
         let joined = link(&parts, &relocatable);
@@ -112,10 +103,7 @@ fn links_in_two_steps_give_the_same_program() {
         let joined = joined.image.expect("no message and no object");
         let file = File::parse(&joined).expect("the object parses");
         assert_eq!(file.header.kind, ObjectKind::RELOCATABLE);
-        let joined = Input {
-            name: "joined.cubin",
-            data: &joined,
-        };
+        let joined = Input::new("joined.cubin", &joined);
         let in_two_steps = link(&[first, joined], &options(arch)).image;
         let at_once = link(&[first, parts[0], parts[1]], &options(arch)).image;
         assert_eq!(
@@ -140,22 +128,17 @@ fn tools(image: &[u8]) -> Vec<String> {
 #[test]
 fn images_name_a_tool_at_least() {
     for arch in ARCHS {
-        let part = Input {
-            name: "part.cubin",
-            data: &input("saxpy", arch),
-        };
+        let part = input("saxpy", arch);
+        let part = Input::new("part.cubin", &part);
         for image in IMAGES {
             let mut options = options(arch);
             options.settings.image = image;
             let linked = link(&[part], &options).image.expect("it links");
             match image {
                 ImageKind::Executable => assert_eq!(tools(&linked), ["ptxas"], "sm_{arch}"),
-                ImageKind::Relocatable(_) => {
+                _ => {
                     assert_eq!(tools(&linked), ["rustnvlink"], "sm_{arch}");
-                    let again = Input {
-                        name: "again.cubin",
-                        data: &linked,
-                    };
+                    let again = Input::new("again.cubin", &linked);
                     let again = link(&[again], &self::options(arch)).image;
                     assert_eq!(
                         tools(&again.expect("it links")),
@@ -226,10 +209,7 @@ fn handles(image: &[u8], kernel: &str) -> u64 {
 fn every_kernel_has_its_texture_parameters() {
     for arch in [90, 100] {
         let object = input("textures", arch);
-        let inputs = [Input {
-            name: "textures.cubin",
-            data: &object,
-        }];
+        let inputs = [Input::new("textures.cubin", &object)];
         let of = |kernels: &[&str], options: &Options| {
             let image = link(&inputs, options).into_result();
             let image = image.unwrap_or_else(|e| panic!("sm_{arch}: {e}"));
@@ -259,10 +239,7 @@ fn slots_outside_of_their_table_are_refused() {
                 let mut options = options(arch);
                 options.settings.unified_index = Some(unified_index(slot));
                 options.behaviour = behaviour;
-                let inputs = [Input {
-                    name: "unified.cubin",
-                    data: &object,
-                }];
+                let inputs = [Input::new("unified.cubin", &object)];
                 let outcome = link(&inputs, &options);
                 assert!(outcome.image.is_none(), "sm_{arch}, {slot:#x}");
                 let messages = outcome.diagnostics.messages();
@@ -278,10 +255,7 @@ fn slots_outside_of_their_table_are_refused() {
 fn addresses_of_nvlink_are_warned_of() {
     for arch in ARCHS {
         let files = ["caller", "callee"].map(|name| input(name, arch));
-        let parts = files.each_ref().map(|data| Input {
-            name: "part.cubin",
-            data,
-        });
+        let parts = files.each_ref().map(|data| Input::new("part.cubin", data));
         let mut relocatable = options(arch);
         relocatable.settings.image = ImageKind::Relocatable(EarlyAddresses::Fill);
         let tool = ToolNote {
@@ -295,10 +269,7 @@ fn addresses_of_nvlink_are_warned_of() {
         let record = &mut relocatable.settings.tool_record;
         Note::nvidia(NoteKind::TOOL, &tool.encode()).encode(record);
         let joined = link(&parts, &relocatable).image.expect("it links");
-        let joined = [Input {
-            name: "joined.cubin",
-            data: &joined,
-        }];
+        let joined = [Input::new("joined.cubin", &joined)];
         let outcome = link(&joined, &options(arch));
         let codes: Vec<_> = outcome
             .diagnostics
@@ -317,13 +288,7 @@ fn addresses_of_nvlink_are_warned_of() {
 fn a_missing_callee_is_reported_by_name() {
     for arch in ARCHS {
         let caller = input("caller", arch);
-        let outcome = link(
-            &[Input {
-                name: "caller.cubin",
-                data: &caller,
-            }],
-            &options(arch),
-        );
+        let outcome = link(&[Input::new("caller.cubin", &caller)], &options(arch));
         assert!(outcome.image.is_none());
         let text = outcome.diagnostics.messages()[0].to_string();
         assert!(
@@ -449,7 +414,7 @@ proptest! {
         apply(&mut joined, &damage);
         options.settings.image = image;
         options.behaviour = behaviour;
-        let outcome = link(&[Input { name: "joined.cubin", data: &joined }], &options);
+        let outcome = link(&[Input::new("joined.cubin", &joined)], &options);
         prop_assert_eq!(outcome.image.is_none(), outcome.diagnostics.has_errors());
     }
 

@@ -22,14 +22,8 @@ fn folder(mode: CompressionMode) -> tempfile::TempDir {
         for &place in &places {
             data[place..place + NAME.len()].copy_from_slice(format!("{number:05}").as_bytes());
         }
-        let image = LinkedImage {
-            sm: "sm_90".parse().expect("a processor"),
-            data: &data,
-        };
-        let options = FatbinOptions {
-            compression: mode,
-            ..FatbinOptions::default()
-        };
+        let image = LinkedImage::new("sm_90".parse().expect("a processor"), &data);
+        let options = FatbinOptions::default().compression(mode);
         let fatbin = fatbin::write(&[image], &options).expect("it is small");
         let path = folder.path().join(format!("{number:03}"));
         fs::write(path.with_extension("cubin"), data).expect("a file");

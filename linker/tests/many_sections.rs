@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rustnvlink::arch::Sm;
 use rustnvlink::cubin::{Cubin, File, Place, SectionType, Symbol, SymbolType};
-use rustnvlink::options::{EarlyAddresses, ImageKind, Options, ReservedNumbers, Settings};
+use rustnvlink::options::{EarlyAddresses, ImageKind, Options, ReservedNumbers};
 use rustnvlink::{Input, link};
 
 const NAME: &[u8] = b"empty";
@@ -38,11 +38,8 @@ fn image(count: usize) -> Vec<u8> {
 /// Links as nvlink does.
 fn options_of_nvlink(target: Sm, image: ImageKind) -> Options {
     let mut options = Options::new(target);
-    options.settings = Settings {
-        image,
-        reserved_numbers: ReservedNumbers::Bare,
-        ..Settings::default()
-    };
+    options.settings.image = image;
+    options.settings.reserved_numbers = ReservedNumbers::Bare;
     options
 }
 
@@ -51,10 +48,7 @@ const RELOCATABLE: ImageKind = ImageKind::Relocatable(EarlyAddresses::Fill);
 fn linked(objects: &[Vec<u8>], options: &Options) -> Vec<u8> {
     let inputs: Vec<Input<'_>> = objects
         .iter()
-        .map(|data| Input {
-            name: "kernel.cubin",
-            data,
-        })
+        .map(|data| Input::new("kernel.cubin", data))
         .collect();
     let outcome = link(&inputs, options);
     assert_eq!(outcome.diagnostics.messages(), []);

@@ -45,7 +45,7 @@ fn newer(name: &str, toolkit: u16, arch: u16) -> Vec<u8> {
 fn link_all(objects: &[Vec<u8>], arch: u16, behaviour: Behaviour) -> Outcome {
     let names: Vec<String> = (0..objects.len()).map(|i| format!("{i}.cubin")).collect();
     let inputs = names.iter().zip(objects);
-    let inputs: Vec<Input<'_>> = inputs.map(|(name, data)| Input { name, data }).collect();
+    let inputs: Vec<Input<'_>> = inputs.map(|(name, data)| Input::new(name, data)).collect();
     let mut options = Options::new(Sm::new(arch));
     options.behaviour = behaviour;
     link(&inputs, &options)
@@ -153,7 +153,7 @@ fn dynamic_shared_memory_is_aligned() {
         options.settings.image = ImageKind::Relocatable(EarlyAddresses::Leave);
         let name = "dynamic.cubin";
         let data = &object;
-        let joined = link(&[Input { name, data }], &options);
+        let joined = link(&[Input::new(name, data)], &options);
         let joined = joined.image.expect("an object");
         let again = link_all(&[joined], arch, Behaviour::Own);
         check(&again.image.expect("an image"));

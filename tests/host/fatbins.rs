@@ -105,10 +105,7 @@ fn of_nvcc(world: &World) -> Result<()> {
     ensure!(entries.len() == world::ARCHS.len());
     let images: Vec<LinkedImage<'_>> = entries
         .iter()
-        .map(|entry| LinkedImage {
-            sm: entry.sm,
-            data: entry.stored,
-        })
+        .map(|entry| LinkedImage::new(entry.sm, entry.stored))
         .collect();
     let ours = fatbin::write(&images, &FatbinOptions::default())?;
     ensure!(ours == expected, "the fatbins differ");
@@ -132,10 +129,7 @@ fn beside_fatbinary(world: &World) -> Result<()> {
             name.trim_start_matches("sm_"),
             file.display()
         ));
-        images.push(LinkedImage {
-            sm: entry.sm,
-            data: entry.stored,
-        });
+        images.push(LinkedImage::new(entry.sm, entry.stored));
     }
     let fatbinary = world.tool(Tool::Fatbinary)?;
     let output = folder.join("theirs.fatbin");
@@ -156,11 +150,10 @@ fn beside_fatbinary(world: &World) -> Result<()> {
                 }
                 run(&mut command)?;
                 let theirs = fs::read(&output)?;
-                let options = FatbinOptions {
-                    identifier: identifier.to_owned(),
-                    debug,
-                    compression: mode.parse::<CompressionMode>()?,
-                };
+                let options = FatbinOptions::default()
+                    .identifier(identifier)
+                    .debug(debug)
+                    .compression(mode.parse::<CompressionMode>()?);
                 let ours = fatbin::write(&images, &options)?;
                 let what = format!("{mode}, debug {debug}, identifier '{identifier}'");
                 ensure!(
@@ -197,10 +190,7 @@ fn large_images(world: &World) -> Result<()> {
                 cubin.display()
             ))
             .arg(format!("--create={}", output.display())))?;
-        let image = LinkedImage {
-            sm: first.sm,
-            data: &data,
-        };
+        let image = LinkedImage::new(first.sm, &data);
         let ours = fatbin::write(&[image], &FatbinOptions::default())?;
         ensure!(ours == fs::read(&output)?, "{size} bytes");
         ensure!((ours.len() < size) == is_compressed, "{size} bytes");

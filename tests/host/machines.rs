@@ -66,10 +66,7 @@ pub(crate) fn add(suite: &mut Suite) {
 /// Both forms of the object register all modules, in every kind of program.
 fn registers(world: &World, host: &Host) -> Result<()> {
     let folder = world.folder(&format!("modules_{}", host.machine))?;
-    let image = LinkedImage {
-        sm: "sm_90".parse()?,
-        data: &[0; 64],
-    };
+    let image = LinkedImage::new("sm_90".parse()?, &[0; 64]);
     let fatbin = fatbin::write(&[image], &FatbinOptions::default())?;
     let modules = MODULES.map(str::to_owned);
     let object = HostObject::new(&fatbin, &modules)?;

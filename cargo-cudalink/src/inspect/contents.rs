@@ -5,7 +5,7 @@ use rustnvlink::arch::relocation::RelocationType;
 use rustnvlink::cubin::{
     CallGraph, CompatCode, DeviceNote, Edge, File, Format, InfoCode, InfoRecords, Note, NoteKind,
     Place, Prototype, Record, Records, Section, SectionType, Signature, Symbol, SymbolOther,
-    SymbolType, ToolNote, string_at,
+    SymbolType, ToolNote,
 };
 use rustnvlink::error::ParseError;
 
@@ -277,7 +277,7 @@ fn signature(
     let strings = file.section(file.section(section.link)?.link)?;
     Ok(SignatureReport {
         function: symbol_name(file, &file.symbols, function),
-        prototype: string_at(strings, text)?.to_owned(),
+        prototype: strings.string_at(text)?.to_owned(),
     })
 }
 

@@ -12,10 +12,7 @@ use crate::style::{ERROR, NOTE};
 /// Shows what there is to say about options.
 pub(super) fn print_notes(wanted: &Messages, notes: Vec<Diagnostic>) {
     let notes = notes.into_iter().filter_map(|note| wanted.wanted(note));
-    let about_all = notes.map(|diagnostic| Message {
-        sm: None,
-        diagnostic,
-    });
+    let about_all = notes.map(|note| Message::new(None, note));
     print(&about_all.collect::<Vec<_>>());
 }
 
@@ -29,7 +26,7 @@ pub(super) fn print(messages: &[Message]) {
             }
             Severity::Info => (NOTE, "info"),
             Severity::Warning => (NOTE, "warning"),
-            Severity::Error | Severity::Fatal => (ERROR, "error"),
+            _ => (ERROR, "error"),
         };
         anstream::eprintln!("{style}{severity}{style:#}: {text}");
     }

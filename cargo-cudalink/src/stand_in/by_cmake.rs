@@ -64,16 +64,11 @@ mod tests {
         let check = |code: codes::Code, expected: Option<&str>| {
             let messages = files.iter().map(|file| {
                 let text = format!("SM Arch ('sm_80') not found in '{file}'");
-                Message {
-                    sm: None,
-                    diagnostic: Diagnostic::new(Severity::Warning, code, text),
-                }
+                Message::new(None, Diagnostic::new(Severity::Warning, code, text))
             });
-            let linked = Linked {
-                files: files.to_vec(),
-                messages: messages.collect(),
-                ..Linked::default()
-            };
+            let mut linked = Linked::default();
+            linked.files = files.to_vec();
+            linked.messages = messages.collect();
             assert_eq!(help(&linked).as_deref(), expected);
         };
         let expected = "CMake keeps the processors of its first run: `cargo clean -p by-cmake` lets it begin anew";

@@ -23,6 +23,7 @@ pub struct Sm {
 
 /// Processors with the same instruction encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Family {
     /// sm_75.
     Turing,

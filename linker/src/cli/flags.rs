@@ -4,6 +4,7 @@
 /// An option, whatever its spelling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(missing_docs, reason = "the table below describes each")]
+#[non_exhaustive]
 pub enum Flag {
     AllowUndefinedGlobals,
     Arch,
@@ -80,6 +81,7 @@ pub enum Flag {
 
 /// What follows an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Value {
     /// Nothing may.
     Nothing,
@@ -104,6 +106,7 @@ pub enum Value {
 
 /// Where `--help` shows an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Group {
     /// What goes in and comes out.
     Files,
@@ -138,6 +141,7 @@ impl Group {
 
 /// One option.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct Spelling {
     /// Which option it is.
     pub flag: Flag,

@@ -426,7 +426,7 @@ fn write_outputs(request: &Request, outputs: Vec<Output>) -> Result<(), Diagnost
     }
     let images: Vec<LinkedImage<'_>> = images
         .iter()
-        .map(|(sm, data)| LinkedImage { sm: *sm, data })
+        .map(|(sm, data)| LinkedImage::new(*sm, data))
         .collect();
     let fatbin = fatbin::write(&images, &FatbinOptions::default());
     let fatbin = fatbin.map_err(|error| Diagnostic::fatal(codes::BAD_IMAGE, error.to_string()))?;

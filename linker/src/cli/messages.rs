@@ -10,6 +10,7 @@ use crate::raw_text;
 
 /// The shape of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Format {
     /// nvlink's, with codes and what else helps.
     #[default]
@@ -22,6 +23,7 @@ pub enum Format {
 
 /// What is printed, and how.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Messages {
     /// Warnings are errors.
     pub warnings_are_errors: bool,

@@ -37,6 +37,7 @@ pub use flags::{FLAGS, Flag, Group, Spelling, Value};
 
 /// The exit codes of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Exit {
     /// The image was written.
     Success,
@@ -119,6 +120,7 @@ pub fn within<R>(threads: Option<NonZero<usize>>, work: impl FnOnce() -> R) -> R
 /// What options say about the links of another command, which knows what is
 /// linked and where the result goes.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct LinkOptions {
     /// How it is linked; files may be among the options.
     pub request: device_link::Request,

@@ -15,6 +15,7 @@ pub const MAX_DEPTH: usize = 8;
 
 /// How an archive spells long names and its symbol table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Flavour {
     /// System V and GNU tools.
     Gnu,
@@ -39,6 +40,7 @@ impl fmt::Display for Flavour {
 
 /// An archive whose header and name table have been read.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct Archive<'d> {
     /// How it spells things.
     pub flavour: Flavour,
@@ -50,6 +52,7 @@ pub struct Archive<'d> {
 
 /// One member of an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Member<'d> {
     /// Its name; of a thin archive, the path from the archive's folder.
     pub name: String,

@@ -6,6 +6,7 @@ use super::libtool;
 
 /// What a file is that no part of a link takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Foreign {
     /// Nothing is in it.
     Empty,

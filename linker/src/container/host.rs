@@ -53,6 +53,7 @@ impl fmt::Display for Machine {
 
 /// One section with fatbins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FatbinSection<'d> {
     /// [`RELOCATABLE_SECTION`] or [`EXECUTABLE_SECTION`].
     pub name: &'static str,
@@ -115,6 +116,7 @@ pub enum ReferenceScope {
 
 /// One `.nvHR*` section: the device names that host code may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HostReferences<'d> {
     /// What the names are.
     pub kind: ReferenceKind,
@@ -202,6 +204,7 @@ pub fn pattern_matches(pattern: &str, name: &str) -> bool {
 
 /// A symbol by which host code registers device code with the runtime.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RegistrationSymbol<'d> {
     /// Its name.
     pub name: &'d str,
@@ -211,6 +214,7 @@ pub struct RegistrationSymbol<'d> {
 
 /// Device code that a host file has where no device link finds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum OutOfReach {
     /// In [`OFFLOADING_SECTION`], for Clang's own link.
     ClangLink,
@@ -240,6 +244,7 @@ impl OutOfReach {
 
 /// What a host file holds for the device.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct HostFile<'d> {
     /// Object, executable or shared library.
     pub kind: InputKind,

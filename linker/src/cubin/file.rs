@@ -43,6 +43,21 @@ pub struct Section<'d> {
     pub data: &'d [u8],
 }
 
+impl<'d> Section<'d> {
+    /// The string at a place of a table of strings.
+    pub fn string_at(&self, offset: u32) -> Result<&'d str, ParseError> {
+        StringTable::new(self.data, 0, self.data.len() as u64)
+            .get(offset)
+            .ok()
+            .and_then(|bytes| std::str::from_utf8(bytes).ok())
+            .ok_or_else(|| {
+                ParseError::malformed("not the start of a string")
+                    .in_section(self.name)
+                    .at(offset.into())
+            })
+    }
+}
+
 /// One relocation, with or without an addend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Relocation {
@@ -283,19 +298,6 @@ pub(super) fn words<'d>(
 ) -> Result<impl Iterator<Item = u32> + use<'d>, ParseError> {
     let words = records::<object::endian::U32<Le>>(section.name, section.data)?;
     Ok(words.iter().map(|word| word.get(Le)))
-}
-
-/// A string of a string table section.
-pub fn string_at<'d>(table: &Section<'d>, offset: u32) -> Result<&'d str, ParseError> {
-    StringTable::new(table.data, 0, table.data.len() as u64)
-        .get(offset)
-        .ok()
-        .and_then(|bytes| std::str::from_utf8(bytes).ok())
-        .ok_or_else(|| {
-            ParseError::malformed("not the start of a string")
-                .in_section(table.name)
-                .at(offset.into())
-        })
 }
 
 /// Offset of `e_shstrndx`.

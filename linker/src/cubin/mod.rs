@@ -47,7 +47,7 @@ pub use capsule::{Capsule, StoredInstruction};
 pub use compat::{CompatCode, CompatRecord, CompatRecords};
 pub use content::Content;
 pub(crate) use file::check_section_table;
-pub use file::{File, Relocation, Section, string_at};
+pub use file::{File, Relocation, Section};
 pub use flags::SectionFlags;
 pub(crate) use headers::{
     Counts, FILE_HEADER, PROGRAM_HEADER, SECTION_HEADER, SYMBOL_BITS, SectionHeader,

@@ -55,6 +55,7 @@ pub struct CubinSection<'d> {
 
 /// A [`Cubin`] whose parts do not fit together.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum EncodeError {
     /// Something lies outside the file.
     #[error("{what} ends at {end:#x}, past the file's {size:#x} bytes")]

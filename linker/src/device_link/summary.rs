@@ -9,6 +9,7 @@ use crate::diagnostic::{Diagnostic, Severity};
 
 /// A message as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Shown {
     /// How bad it is.
     pub severity: Severity,

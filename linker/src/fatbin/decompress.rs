@@ -9,6 +9,7 @@ use crate::error::ParseError;
 
 /// How a payload is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Compression {
     /// As it is.
     None,

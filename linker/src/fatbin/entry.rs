@@ -98,6 +98,7 @@ impl fmt::Display for Version {
 
 /// One entry, its payload as stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Entry<'d> {
     /// Where it starts in the bytes that were read.
     pub offset: u64,

@@ -10,8 +10,8 @@
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let cubin = std::fs::read("../tests/inputs/callee.sm_90.cubin")?;
-//! let images = [LinkedImage { sm: "sm_90".parse()?, data: &cubin }];
-//! let options = FatbinOptions { compression: CompressionMode::BALANCE, ..FatbinOptions::default() };
+//! let images = [LinkedImage::new("sm_90".parse()?, &cubin)];
+//! let options = FatbinOptions::default().compression(CompressionMode::BALANCE);
 //! let bytes = fatbin::write(&images, &options)?;
 //!
 //! for fatbin in fatbin::fatbins(&bytes) {

@@ -286,10 +286,7 @@ fn image() -> Vec<u8> {
 fn written_fatbins_are_read_back() {
     let data = image();
     let names = ["sm_80", "sm_90a"];
-    let images = names.map(|name| LinkedImage {
-        sm: name.parse::<Sm>().unwrap(),
-        data: &data,
-    });
+    let images = names.map(|name| LinkedImage::new(name.parse::<Sm>().unwrap(), &data));
     for mode in ["none", "speed", "balance", "size", "zstd:1", "zstd:22"] {
         let options = FatbinOptions {
             identifier: "scale.o ".to_owned(),
@@ -309,10 +306,7 @@ fn written_fatbins_are_read_back() {
 
 #[test]
 fn images_with_compat_records_have_to_be_elf_files() {
-    let image = LinkedImage {
-        sm: Sm::new(100),
-        data: b"no image",
-    };
+    let image = LinkedImage::new(Sm::new(100), b"no image");
     let error = write(&[image], &FatbinOptions::default()).unwrap_err();
     let text = error.to_string();
     assert!(
@@ -351,10 +345,8 @@ fn ways_to_compress_have_names() {
 #[test]
 fn large_images_are_compressed_unless_it_is_told_otherwise() {
     let written = |size: usize, compression: CompressionMode| {
-        let image = LinkedImage {
-            sm: "sm_80".parse().unwrap(),
-            data: &vec![0; size],
-        };
+        let data = vec![0; size];
+        let image = LinkedImage::new("sm_80".parse().unwrap(), &data);
         let options = FatbinOptions {
             compression,
             ..FatbinOptions::default()

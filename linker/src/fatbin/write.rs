@@ -25,6 +25,7 @@ const LZ4_LEVEL: i32 = 2;
 /// How the images of a fatbin are compressed. [`FromStr`] reads the words of
 /// `fatbinary --compress-mode` and `zstd:LEVEL`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum CompressionMode {
     /// Only images of more than ten million bytes, as [`Self::BALANCE`]: what `fatbinary` does unless it is told otherwise.
     #[default]
@@ -130,6 +131,7 @@ impl fmt::Display for CompressionMode {
 
 /// A linked image that goes into a fatbin.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct LinkedImage<'d> {
     /// The processor. Its letter stands nowhere else.
     pub sm: Sm,
@@ -137,8 +139,23 @@ pub struct LinkedImage<'d> {
     pub data: &'d [u8],
 }
 
+impl<'d> LinkedImage<'d> {
+    /// An image for a processor.
+    pub fn new(sm: Sm, data: &'d [u8]) -> Self {
+        Self { sm, data }
+    }
+}
+
 /// What is said of all images of a fatbin.
+///
+/// ```
+/// use rustnvlink::fatbin::{CompressionMode, FatbinOptions};
+///
+/// let options = FatbinOptions::default().identifier("kernels.cubin").compression(CompressionMode::BALANCE);
+/// assert!(!options.debug);
+/// ```
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct FatbinOptions {
     /// A name for people, often the names of the inputs.
     pub identifier: String,
@@ -148,8 +165,35 @@ pub struct FatbinOptions {
     pub compression: CompressionMode,
 }
 
+impl FatbinOptions {
+    /// Names the images.
+    #[must_use]
+    pub fn identifier(self, identifier: impl Into<String>) -> Self {
+        Self {
+            identifier: identifier.into(),
+            ..self
+        }
+    }
+
+    /// Says whether the images are made for debugging.
+    #[must_use]
+    pub fn debug(self, debug: bool) -> Self {
+        Self { debug, ..self }
+    }
+
+    /// Says how they are compressed.
+    #[must_use]
+    pub fn compression(self, compression: CompressionMode) -> Self {
+        Self {
+            compression,
+            ..self
+        }
+    }
+}
+
 /// Why a fatbin cannot be written.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum WriteError {
     /// An image that is no device ELF file.
     #[error("the image for {sm} cannot be put into a fatbin: {error}")]

@@ -41,6 +41,7 @@ pub const LARGE: usize = 1 << 30;
 
 /// A host that objects are written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum HostMachine {
     /// Linux and other ELF systems on x86-64.
     X86_64,
@@ -74,6 +75,7 @@ impl fmt::Display for HostMachine {
 /// A machine that no object is written for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("host objects are written for x86_64 and aarch64, not for '{0}'; use C source instead")]
+#[non_exhaustive]
 pub struct UnknownMachine(pub String);
 
 impl FromStr for HostMachine {
@@ -103,6 +105,7 @@ impl TryFrom<Machine> for HostMachine {
 
 /// Why no host object can be made.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum HostError {
     /// Two modules of one name.
     #[error(
@@ -126,6 +129,7 @@ pub enum HostError {
 
 /// Linked images and the modules they hold.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct HostObject<'a> {
     fatbin: &'a [u8],
     modules: &'a [String],

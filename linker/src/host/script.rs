@@ -21,6 +21,7 @@ pub const INSERT: &str = "INSERT AFTER .bss;\n";
 
 /// Which of its scripts the host linker is asked for.
 #[derive(Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BaseScript {
     /// The program that calls the host linker.
     pub compiler: PathBuf,
@@ -30,8 +31,20 @@ pub struct BaseScript {
     pub relocatable: bool,
 }
 
+impl BaseScript {
+    /// The one for programs.
+    pub fn new(compiler: impl Into<PathBuf>) -> Self {
+        Self {
+            compiler: compiler.into(),
+            shared: false,
+            relocatable: false,
+        }
+    }
+}
+
 /// Why the host linker's own script cannot be told.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ScriptError {
     /// A program that cannot be run.
     #[error("cannot run '{program}': {error}")]

@@ -214,9 +214,7 @@ impl Files {
     ///     ("caller.cubin".to_owned(), read("caller")?),
     ///     ("callee.cubin".to_owned(), read("callee")?),
     /// ]);
-    /// let mut wanted = Wanted::new(Vec::new());
-    /// wanted.kernels = Kernels::All;
-    /// let request = Request::new(wanted);
+    /// let request = Request::new(Wanted::new(Vec::new()).kernels(Kernels::All));
     /// let linked = DeviceLink::new(&request).link(files, &["sm_90".parse()?]);
     /// let images = linked.into_result()?;
     /// assert!(images[0].data.starts_with(b"\x7fELF"));

@@ -20,6 +20,7 @@ pub(super) const OBJECT: &str = "lto.cubin";
 
 /// How LTO-IR is optimized.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct LinkTime {
     /// The library that does it, unless it is to be looked for.
     pub library: Option<PathBuf>,
@@ -33,8 +34,19 @@ pub struct LinkTime {
     pub scope: Scope,
 }
 
+impl LinkTime {
+    /// The defaults, with this library, or one that is looked for.
+    pub fn new(library: Option<PathBuf>) -> Self {
+        Self {
+            library,
+            ..Self::default()
+        }
+    }
+}
+
 /// What the optimizer may take for granted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Scope {
     /// That it sees the whole program, if there is no machine code beside it.
     #[default]

@@ -11,7 +11,7 @@ mod unpack;
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
 use cudalink_jitlink as jitlink;
@@ -80,7 +80,7 @@ pub(crate) fn load<'d>(
         in_archive: false,
         is_whole_program: false,
         is_made_whole: false,
-        company: Vec::new(),
+        company: BTreeSet::new(),
         finished: None,
         modules: Vec::new(),
         further_modules: Vec::new(),
@@ -152,7 +152,7 @@ struct Loader<'a, 'd> {
     /// Whether the compiler made the image of all LTO-IR, with nothing left to link.
     is_made_whole: bool,
     /// See [`Options::company`](crate::options::Options::company).
-    company: Vec<usize>,
+    company: BTreeSet<usize>,
     /// What link-time optimization has made, if that is the result.
     finished: Option<Vec<u8>>,
     modules: Vec<Module>,

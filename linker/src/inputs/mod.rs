@@ -20,6 +20,7 @@ mod survey;
 mod times;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -41,6 +42,7 @@ pub(crate) use times::Compilation;
 
 /// Which kernels a link keeps, as the command line says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Kernels {
     /// All of them.
     All,
@@ -58,6 +60,7 @@ pub enum Kernels {
 
 /// What is taken from archives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Archives {
     /// All members.
     #[default]
@@ -70,7 +73,18 @@ pub enum Archives {
 }
 
 /// The inputs of a link, and how they are read.
+///
+/// ```
+/// use rustnvlink::inputs::{Archives, Kernels, LinkTime, Wanted};
+///
+/// let mut wanted = Wanted::new(vec!["main.o".into()])
+///     .kernels(Kernels::All)
+///     .link_time(Some(LinkTime::default()));
+/// wanted.libraries.push("kernels".to_owned());
+/// wanted.archives = Archives::Grouped;
+/// ```
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Wanted {
     /// The files named.
     pub files: Vec<PathBuf>,
@@ -102,7 +116,7 @@ pub struct Wanted {
     pub warnings_are_errors: bool,
     /// Whether a warning about the options counted as an error before. nvlink notices that only at certain inputs, or after
     /// the last one.
-    pub options_failed: bool,
+    pub(crate) options_failed: bool,
     /// What is done where nvlink is wrong.
     pub behaviour: Behaviour,
 }
@@ -129,6 +143,30 @@ impl Wanted {
         }
     }
 
+    /// Says which kernels stay.
+    #[must_use]
+    pub fn kernels(self, kernels: Kernels) -> Self {
+        Self { kernels, ..self }
+    }
+
+    /// Says how PTX is assembled.
+    #[must_use]
+    pub fn assembler(self, assembler: Assembler) -> Self {
+        Self { assembler, ..self }
+    }
+
+    /// Says how LTO-IR is optimized, if it is.
+    #[must_use]
+    pub fn link_time(self, link_time: Option<LinkTime>) -> Self {
+        Self { link_time, ..self }
+    }
+
+    /// Says what is done where nvlink is wrong.
+    #[must_use]
+    pub fn behaviour(self, behaviour: Behaviour) -> Self {
+        Self { behaviour, ..self }
+    }
+
     fn is_compatible(&self) -> bool {
         self.behaviour == Behaviour::Nvlink
     }
@@ -136,13 +174,13 @@ impl Wanted {
 
 /// The processor that code is chosen for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Processor {
+pub(crate) struct Processor {
     /// The processor.
-    pub sm: Sm,
+    pub(crate) sm: Sm,
     /// Its name in messages.
-    pub name: String,
+    pub(crate) name: String,
     /// Whether it is a virtual processor (`compute_90`). nvlink then checks the inputs by other rules, and links nothing.
-    pub is_virtual: bool,
+    pub(crate) is_virtual: bool,
 }
 
 impl From<Sm> for Processor {
@@ -157,6 +195,7 @@ impl From<Sm> for Processor {
 
 /// What a link takes from the machine that it runs on.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Environment {
     /// `LIBRARY_PATH`.
     pub library_path: Option<OsString>,
@@ -249,7 +288,7 @@ pub(crate) struct Loaded<'d> {
     /// See [`Options::is_followed`](crate::options::Options::is_followed).
     pub(crate) is_followed: bool,
     /// See [`Options::company`](crate::options::Options::company).
-    pub(crate) company: Vec<usize>,
+    pub(crate) company: BTreeSet<usize>,
     /// The inputs of LTO-IR that link-time optimization has made one object of.
     intermediates: Vec<Intermediate<'d>>,
     /// How that was compiled.

@@ -32,6 +32,7 @@ const EFFORT: usize = usize::MAX;
 
 /// How PTX is assembled in one link.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Assembler {
     /// The program, unless it is to be looked for.
     pub program: Option<PathBuf>,
@@ -40,11 +41,22 @@ pub struct Assembler {
     /// What the link says of limits.
     pub limits: Limits,
     /// An option among them at which nvlink ends as soon as there is device code in a fatbin, or PTX.
-    pub unspeakable: Option<&'static str>,
+    pub(crate) unspeakable: Option<&'static str>,
+}
+
+impl Assembler {
+    /// The defaults, with this program, or one that is looked for.
+    pub fn new(program: Option<PathBuf>) -> Self {
+        Self {
+            program,
+            ..Self::default()
+        }
+    }
 }
 
 /// What compilers may use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Limits {
     /// Registers of a thread on the processor.
     pub registers: Option<i32>,

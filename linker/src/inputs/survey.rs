@@ -15,6 +15,7 @@ use crate::fatbin::{Fatbin, Flags, Kind};
 
 /// What the inputs were compiled for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Survey {
     /// The processors that there is machine code for that waits for a link.
     pub processors: BTreeSet<Sm>,

@@ -1,5 +1,7 @@
 //! The state of a merge in progress: it makes sections and symbols and finds them by their names.
 
+use std::collections::BTreeSet;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arena::Arena;
@@ -27,7 +29,7 @@ pub(super) struct Merger<'d, 'l> {
     pub(super) debug: DebugLevel,
     pub(super) warnings_are_errors: bool,
     /// See [`Options::company`].
-    pub(super) company: &'l [usize],
+    pub(super) company: &'l BTreeSet<usize>,
     /// The first section of each name and target.
     sections: Index<SectionId>,
     /// Once a kernel is static: the first section of each name that holds parameters or shared memory of a kernel. nvlink

@@ -59,7 +59,7 @@ pub(super) enum End {
 impl<'d> Merger<'d, '_> {
     /// Warns of an object that is linked together with a whole program (case `whole_program_company`).
     fn warn_of_company(&mut self, index: usize, name: &str) -> Result<(), End> {
-        if self.company.binary_search(&index).is_err() {
+        if !self.company.contains(&index) {
             return Ok(());
         }
         let warning = Diagnostic::whole_program_company(name);

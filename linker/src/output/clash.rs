@@ -10,6 +10,7 @@ use crate::raw_text;
 
 /// A file that an option names and a link writes.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Named {
     /// The option, as users are told of it.
     pub option: &'static str,
@@ -29,6 +30,7 @@ impl Named {
 
 /// Why files cannot be written where they are named.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Clash {
     /// What is wrong, with the name of the file in front.
     pub what: String,

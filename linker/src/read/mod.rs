@@ -291,7 +291,9 @@ impl<'d> Object<'d> {
 
     /// The signature string at `offset`.
     pub(crate) fn signature(&self, offset: u32) -> Result<&'d str, ParseError> {
-        crate::cubin::string_at(&self.strings, offset).map_err(|e| e.in_input(&self.name))
+        self.strings
+            .string_at(offset)
+            .map_err(|e| e.in_input(&self.name))
     }
 
     /// The symbol of a number that stands in some record.

@@ -35,6 +35,7 @@ pub(crate) use why_live::why_live;
 
 /// What is to be told.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Requested {
     /// What lies where, and what was left out.
     pub map: bool,
@@ -50,6 +51,7 @@ pub struct Requested {
 
 /// What was told.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct Reports {
     /// What lies where, and what was left out.
     pub map: Option<String>,

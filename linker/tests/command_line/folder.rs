@@ -75,10 +75,7 @@ impl Folder {
         let images = entries
             .iter()
             .zip(&code)
-            .map(|((sm, _), data)| LinkedImage {
-                sm: sm.parse().unwrap(),
-                data,
-            });
+            .map(|((sm, _), data)| LinkedImage::new(sm.parse().unwrap(), data));
         let images: Vec<LinkedImage<'_>> = images.collect();
         let bytes = fatbin::write(&images, &FatbinOptions::default()).unwrap();
         std::fs::write(self.path(&format!("{name}.fatbin")), bytes).unwrap();

@@ -54,7 +54,7 @@ fn undefined_names_come_with_who_needs_them_and_what_may_be_meant() {
     // What is there for other processors only is compiled once more, and needs no other object.
     let image = std::fs::read(Folder::input("callee", "sm_80")).unwrap();
     let sm = "sm_80".parse().unwrap();
-    let image = LinkedImage { sm, data: &image };
+    let image = LinkedImage::new(sm, &image);
     let fatbin = fatbin::write(&[image], &FatbinOptions::default()).unwrap();
     std::fs::write(folder.path("callee.fatbin"), fatbin).unwrap();
     let both = "-arch=sm_90 -o out.cubin caller.cubin callee.fatbin";

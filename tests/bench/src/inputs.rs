@@ -150,14 +150,11 @@ impl Inputs {
     fn compress(&self, cubin: &Path) -> Result<()> {
         let data = fs::read(cubin).with_context(|| format!("cannot read {}", cubin.display()))?;
         let sm = self.arch.parse();
-        let image = LinkedImage {
-            sm: sm.map_err(|_| anyhow!("{} is no processor", self.arch))?,
-            data: &data,
-        };
-        let options = FatbinOptions {
-            compression: CompressionMode::BALANCE,
-            ..FatbinOptions::default()
-        };
+        let image = LinkedImage::new(
+            sm.map_err(|_| anyhow!("{} is no processor", self.arch))?,
+            &data,
+        );
+        let options = FatbinOptions::default().compression(CompressionMode::BALANCE);
         let path = cubin.with_extension(Form::Fatbin.extension());
         fs::write(&path, fatbin::write(&[image], &options)?)
             .with_context(|| format!("cannot write {}", path.display()))?;

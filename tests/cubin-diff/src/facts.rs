@@ -180,7 +180,7 @@ impl<'f, 'd> Names<'f, 'd> {
             })
             .and_then(|table| self.file.sections.get(table.link as usize));
         table
-            .and_then(|table| rustnvlink::cubin::string_at(table, offset).ok())
+            .and_then(|table| table.string_at(offset).ok())
             .map_or_else(
                 || format!("string {offset:#x}, which does not exist"),
                 str::to_owned,

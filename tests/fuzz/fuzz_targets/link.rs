@@ -12,7 +12,7 @@ use rustnvlink_fuzz::settings::options;
 
 /// Links, and reads all that the link has to say.
 fn check(objects: &[(String, Vec<u8>)], options: &Options) -> Outcome {
-    let inputs = objects.iter().map(|(name, data)| Input { name, data });
+    let inputs = objects.iter().map(|(name, data)| Input::new(name, data));
     let outcome = link(&inputs.collect::<Vec<_>>(), options);
     assert_ne!(outcome.image.is_some(), outcome.diagnostics.has_errors());
     for message in outcome.diagnostics.messages() {

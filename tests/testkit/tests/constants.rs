@@ -25,10 +25,7 @@ fn link_texts_as(texts: &[&str], behaviour: Behaviour) -> Outcome {
     let objects: Vec<Vec<u8>> = texts.iter().map(build).collect();
     let inputs: Vec<Input<'_>> = objects
         .iter()
-        .map(|data| Input {
-            name: "part.cubin",
-            data,
-        })
+        .map(|data| Input::new("part.cubin", data))
         .collect();
     let mut options = Options::new(Sm::new(90));
     options.behaviour = behaviour;

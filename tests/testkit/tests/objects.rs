@@ -138,7 +138,7 @@ fn metadata_follows_from_the_functions() {
     check(PAIR, |file| {
         let data = |name| file.sections[file.section_by_name(name).unwrap()].data;
         let (kernel, helper) = (number_of(&file, "kernel"), number_of(&file, "helper"));
-        let text = |offset| rustnvlink::cubin::string_at(&file.sections[2], offset).unwrap();
+        let text = |offset| file.sections[2].string_at(offset).unwrap();
         let graph = CallGraph::parse(data(".nv.callgraph")).unwrap();
         assert_eq!(
             graph.calls,

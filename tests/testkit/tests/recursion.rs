@@ -19,10 +19,7 @@ function again #v
 ",
     )
     .unwrap();
-    let input = Input {
-        name: "object.cubin",
-        data: &object,
-    };
+    let input = Input::new("object.cubin", &object);
     let outcome = link(&[input], &Options::new(Sm::new(90)));
     let image = outcome.image.expect("an image");
     let file = File::parse(&image).unwrap();

@@ -211,21 +211,16 @@ impl Image<'_> {
 
     /// What the choices ask of the device link.
     fn request(&self) -> Request {
-        let inputs = Wanted {
-            kernels: match self.settings.kernels.unwrap_or(KernelChoice::All) {
+        let jitlink = || self.toolkit.and_then(|toolkit| toolkit.jitlink.clone());
+        let inputs = Wanted::new(Vec::new())
+            .kernels(match self.settings.kernels.unwrap_or(KernelChoice::All) {
                 KernelChoice::Used => Kernels::NamedByHost,
                 KernelChoice::All => Kernels::All,
-            },
-            assembler: Assembler {
-                program: self.toolkit.map(|toolkit| toolkit.ptxas.clone()),
-                ..Assembler::default()
-            },
-            link_time: (self.settings.dlto == Some(true)).then(|| LinkTime {
-                library: self.toolkit.and_then(|toolkit| toolkit.jitlink.clone()),
-                ..LinkTime::default()
-            }),
-            ..Wanted::new(Vec::new())
-        };
+            })
+            .assembler(Assembler::new(
+                self.toolkit.map(|toolkit| toolkit.ptxas.clone()),
+            ))
+            .link_time((self.settings.dlto == Some(true)).then(|| LinkTime::new(jitlink())));
         let mut request = Request::new(inputs);
         if self.is_for_debuggers() {
             request.settings.debug = DebugLevel::Symbols;
@@ -269,14 +264,13 @@ impl Image<'_> {
     fn fatbin_options(&self) -> FatbinOptions {
         let debug = self.is_for_debuggers();
         let default = CompressionMode::of_device_link(debug);
-        FatbinOptions {
-            identifier: match self.settings.dlto {
-                Some(true) => "lto".to_owned(),
-                Some(false) | None => String::new(),
-            },
-            debug,
-            compression: self.settings.compress_mode.map_or(default, |mode| mode.0),
-        }
+        FatbinOptions::default()
+            .identifier(match self.settings.dlto {
+                Some(true) => "lto",
+                Some(false) | None => "",
+            })
+            .debug(debug)
+            .compression(self.settings.compress_mode.map_or(default, |mode| mode.0))
     }
 
     /// Which libraries have what is missing: less is, where they are linked, too.
@@ -324,7 +318,7 @@ impl Image<'_> {
             let level = match shown.severity {
                 Severity::Text | Severity::Info => Level::Info,
                 Severity::Warning => Level::Warning,
-                Severity::Error | Severity::Fatal => Level::Error,
+                _ => Level::Error,
             };
             remarks.push(self.message(level, Some(shown.code.as_str()), shown.text));
         }

@@ -76,6 +76,7 @@ pub struct Row {
 
 /// A relocation that cannot be applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ApplyError {
     /// The patched bits reach past the section.
     #[error("it patches bytes up to {end:#x}, past the {available:#x} there are")]
