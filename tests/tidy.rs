@@ -145,6 +145,17 @@ fn phases_look_back_only() {
 }
 
 #[test]
+fn the_library_does_without_its_command_line() {
+    let mut files = Vec::new();
+    sources(&root().join("linker/src"), &mut files);
+    files.retain(|path| !path.components().any(|part| part.as_os_str() == "cli"));
+    for path in files {
+        let text = std::fs::read_to_string(&path).expect("a readable source");
+        assert!(!text.contains("crate::cli"), "{}", path.display());
+    }
+}
+
+#[test]
 fn every_code_of_messages_is_said() {
     let mut files = Vec::new();
     sources(&root().join("linker/src"), &mut files);

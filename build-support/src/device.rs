@@ -5,11 +5,10 @@ use std::path::{Path, PathBuf};
 
 use cudalink_toolkit::{Toolkit, ToolkitError};
 use rustnvlink::arch::Sm;
-use rustnvlink::cli;
 use rustnvlink::codes;
 use rustnvlink::device_link::{DeviceLink, Linked, Request, Shown, summarize};
 use rustnvlink::diagnostic::Severity;
-use rustnvlink::inputs::{Assembler, Kernels, LinkTime, Wanted};
+use rustnvlink::inputs::{Assembler, Environment, Kernels, LinkTime, Wanted};
 
 use crate::compile::{Code, Compiled};
 use crate::error::Error;
@@ -60,7 +59,7 @@ pub(crate) fn link(
     let others = inputs.iter().filter(|input| !input.path.starts_with(&own));
     others.for_each(|other| output::depends_on(&other.path));
     let linked = DeviceLink::new(&request(inputs, toolkit, code)?)
-        .environment(cli::environment())
+        .environment(Environment::from_process())
         .threads(NonZero::new(environment::jobs()?))
         .device_runtime(&|| toolkit.and_then(|toolkit| toolkit.libcudadevrt().ok()))
         .link_files(|_| targets.to_vec());

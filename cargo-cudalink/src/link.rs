@@ -8,20 +8,21 @@ use std::fs;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::slice;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use cudalink_bindings::Bindings;
 use cudalink_toolkit::Toolkit;
 use rustnvlink::arch::Sm;
-use rustnvlink::cli::{self, LinkOptions, depfile};
+use rustnvlink::cli::LinkOptions;
 use rustnvlink::codes;
 use rustnvlink::container::{Foreign, InputKind, detect};
 use rustnvlink::device_link::{DeviceLink, Linked, Message};
 use rustnvlink::fatbin::{CompressionMode, FatbinOptions};
 use rustnvlink::host::HostObject;
-use rustnvlink::inputs::{Environment, Files, Kernels, Wanted};
-use rustnvlink::output::{Clash, Named, clash};
+use rustnvlink::inputs::{Environment, Files, Kernels, ToolError, Tools, Wanted};
+use rustnvlink::output::{Clash, Named, clash, depfile};
 
 use crate::settings::{KernelChoice, processor};
 use crate::streams::{self, write};
@@ -522,16 +523,25 @@ fn device_runtime(toolkit: Option<&Toolkit>) -> Option<PathBuf> {
     }
 }
 
-/// Where the linker finds what it takes of a toolkit. Which toolkit that is not, is said when it looks for one.
+/// Where the linker finds what it takes of a toolkit.
 fn environment() -> Environment {
-    let mut environment = cli::environment();
-    environment.find_ptxas = || {
-        drop(toolkit::noted());
-        (cli::environment().find_ptxas)()
-    };
-    environment.find_jitlink = || {
-        drop(toolkit::noted());
-        (cli::environment().find_jitlink)()
-    };
+    let mut environment = Environment::from_process();
+    environment.tools = Arc::new(Noted(environment.tools));
     environment
+}
+
+/// Says which toolkit it is not when one is looked for.
+#[derive(Debug)]
+struct Noted(Arc<dyn Tools>);
+
+impl Tools for Noted {
+    fn ptxas(&self) -> Result<PathBuf, ToolError> {
+        drop(toolkit::noted());
+        self.0.ptxas()
+    }
+
+    fn jitlink(&self) -> Result<PathBuf, ToolError> {
+        drop(toolkit::noted());
+        self.0.jitlink()
+    }
 }

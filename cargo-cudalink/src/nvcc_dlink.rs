@@ -175,8 +175,7 @@ fn translated(parsed: Parsed) -> Result<Vec<OsString>> {
 
 #[cfg(test)]
 mod tests {
-    use rustnvlink::cli;
-    use rustnvlink::inputs::Wanted;
+    use rustnvlink::inputs::{Environment, Wanted};
 
     use super::*;
 
@@ -200,7 +199,7 @@ mod tests {
         let object = inputs.join("caller.sm_90.cubin");
         let check = |inputs: &[&PathBuf], expected: &[&str]| {
             let wanted = Wanted::new(inputs.iter().map(|path| path.to_path_buf()).collect());
-            let files = Files::read(&wanted, &cli::environment());
+            let files = Files::read(&wanted, &Environment::from_process());
             let processors = processors_of_objects(&files, false);
             let names: Vec<String> = processors.iter().map(ToString::to_string).collect();
             assert_eq!(names, expected);

@@ -2,11 +2,10 @@
 //! puts the images into one host object.
 //!
 //! ```
-//! use rustnvlink::cli::environment;
 //! use rustnvlink::device_link::{DeviceLink, Request};
 //! use rustnvlink::fatbin::FatbinOptions;
 //! use rustnvlink::host::{HostMachine, HostObject};
-//! use rustnvlink::inputs::{Kernels, Wanted};
+//! use rustnvlink::inputs::{Environment, Kernels, Wanted};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let wanted = Wanted::new(vec![
@@ -15,7 +14,8 @@
 //! ]);
 //! // Not only those that host code names.
 //! let request = Request::new(wanted.kernels(Kernels::All));
-//! let linked = DeviceLink::new(&request).environment(environment()).link_for(&["sm_90".parse()?]);
+//! let environment = Environment::from_process();
+//! let linked = DeviceLink::new(&request).environment(environment).link_for(&["sm_90".parse()?]);
 //! for message in &linked.messages {
 //!     eprintln!("{}", message.diagnostic);
 //! }
@@ -34,11 +34,9 @@ use std::num::NonZero;
 use std::path::PathBuf;
 
 use crate::arch::Sm;
-use crate::cli::messages::Messages;
-use crate::cli::{Exit, within};
 use crate::codes::{self, Code};
 use crate::container::Machine;
-use crate::diagnostic::{Diagnostic, Diagnostics, Severity};
+use crate::diagnostic::{Diagnostic, Diagnostics, Filter, Severity};
 use crate::fatbin::{self, FatbinOptions, LinkedImage, WriteError};
 use crate::finalize::EMPTY_DOT;
 use crate::inputs::{
@@ -46,7 +44,7 @@ use crate::inputs::{
 };
 use crate::options::{Behaviour, Options, Settings};
 use crate::report::Reports;
-use crate::{LinkError, Outcome, Product};
+use crate::{Exit, LinkError, Outcome, Product, with_threads};
 
 pub use summary::{Shown, summarize};
 
@@ -192,7 +190,7 @@ impl Linked {
 pub struct DeviceLink<'a> {
     request: &'a Request,
     environment: Environment,
-    messages: Messages,
+    messages: Filter,
     threads: Option<NonZero<usize>>,
     find_runtime: &'a dyn Fn() -> Option<PathBuf>,
 }
@@ -204,13 +202,13 @@ impl<'a> DeviceLink<'a> {
         Self {
             request,
             environment: Environment::default(),
-            messages: Messages::default(),
+            messages: Filter::default(),
             threads: None,
             find_runtime: &|| None,
         }
     }
 
-    /// Where libraries and the programs of a toolkit are looked for: `cli::environment()` looks where nvlink does.
+    /// Where libraries and the programs of a toolkit are looked for: [`Environment::from_process`] looks where nvlink does.
     #[must_use]
     pub fn environment(self, environment: Environment) -> Self {
         Self {
@@ -221,7 +219,7 @@ impl<'a> DeviceLink<'a> {
 
     /// Which messages [`Linked::messages`] holds, and which warnings count as errors.
     #[must_use]
-    pub fn messages(self, messages: Messages) -> Self {
+    pub fn messages(self, messages: Filter) -> Self {
         Self { messages, ..self }
     }
 
@@ -258,7 +256,7 @@ impl<'a> DeviceLink<'a> {
     /// # }
     /// ```
     pub fn link(&self, files: Files, targets: &[Sm]) -> Linked {
-        within(self.threads, || self.link_all(files, targets))
+        with_threads(self.threads, || self.link_all(files, targets))
     }
 
     /// Reads the files of the request and links for each of `targets`; without any, for all processors that the files have
@@ -269,7 +267,7 @@ impl<'a> DeviceLink<'a> {
 
     /// [`Self::link_for`] processors that depend on what the files hold: `targets` chooses them when these are read.
     pub fn link_files(&self, targets: impl FnOnce(&Files) -> Vec<Sm>) -> Linked {
-        within(self.threads, || {
+        with_threads(self.threads, || {
             let files = Files::read(&self.request.inputs, &self.environment);
             let targets = targets(&files);
             self.link_all(files, &targets)
@@ -321,7 +319,7 @@ pub(crate) struct Job<'a> {
 impl<'a> Job<'a> {
     /// Links for each of `targets`; without any, for all processors that the
     /// inputs have code for.
-    fn link_each(self, targets: &[Sm], messages: &Messages) -> Linked {
+    fn link_each(self, targets: &[Sm], messages: &Filter) -> Linked {
         let survey = self.files.survey();
         let mut linked = Linked {
             files: self.files.names(),
@@ -368,7 +366,7 @@ impl<'a> Job<'a> {
     }
 
     /// Links for one processor and adds what comes of it. Returns whether that is an image.
-    fn link_into(self, linked: &mut Linked, sm: Sm, messages: &Messages) -> bool {
+    fn link_into(self, linked: &mut Linked, sm: Sm, messages: &Filter) -> bool {
         let report = &mut |diagnostic| {
             let Some(diagnostic) = messages.wanted(diagnostic) else {
                 return false;
@@ -558,6 +556,10 @@ impl<'a> Job<'a> {
 
 /// The result of the link for one processor.
 #[derive(Debug)]
+#[cfg_attr(
+    not(feature = "program"),
+    expect(dead_code, reason = "the command line tells more than the library")
+)]
 pub(crate) struct One<O> {
     pub(crate) exit: Exit,
     /// An image, or PTX where that was asked for.

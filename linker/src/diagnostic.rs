@@ -1,5 +1,6 @@
 //! Messages of the linker to its user.
 
+mod filter;
 #[cfg(test)]
 mod tests;
 
@@ -11,6 +12,7 @@ use crate::demangle::readable;
 use crate::error::{Location, ParseError, without_number};
 use crate::options::Behaviour;
 use crate::raw_text;
+pub use filter::Filter;
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

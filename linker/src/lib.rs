@@ -86,8 +86,9 @@
 //!
 //! # Features
 //!
-//! `program`, on by default, adds the program `rustnvlink` and the search for an installed CUDA toolkit. Without it there is
-//! only the library, which needs fewer packages; [`cli::environment`] then finds the assembler of PTX on `PATH` alone.
+//! `program`, on by default, adds the program `rustnvlink` with its command line (`cli`), and the search for an installed
+//! CUDA toolkit. Without it there is only the library, which needs fewer packages; [`inputs::Environment::from_process`] then
+//! finds the assembler of PTX on `PATH` alone.
 #![forbid(unsafe_code)]
 
 pub mod arch;
@@ -95,6 +96,7 @@ mod arena;
 mod bits;
 mod call_graph;
 mod call_paths;
+#[cfg(feature = "program")]
 pub mod cli;
 pub mod codes;
 pub mod container;
@@ -103,6 +105,7 @@ pub mod demangle;
 pub mod device_link;
 pub mod diagnostic;
 pub mod error;
+mod exit;
 pub mod explain;
 pub mod fatbin;
 mod finalize;
@@ -133,6 +136,7 @@ use std::{fmt, io};
 use arena::Arena;
 use diagnostic::{Diagnostic, Diagnostics};
 use error::ParseError;
+pub use exit::Exit;
 use finalize::Finalized;
 use options::{Behaviour, Options};
 use output::Sink;
@@ -200,13 +204,13 @@ impl<I> Outcome<I> {
     }
 
     /// The exit code of a program that makes this link.
-    pub fn exit(&self) -> cli::Exit {
+    pub fn exit(&self) -> Exit {
         if self.diagnostics.has_fatal() {
-            cli::Exit::Fatal
+            Exit::Fatal
         } else if self.diagnostics.has_errors() {
-            cli::Exit::LinkError
+            Exit::LinkError
         } else {
-            cli::Exit::Success
+            Exit::Success
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The options of a link, as types. [`crate::cli`] makes them from nvlink's command line.
+//! The options of a link, as types. The module `cli` makes them from nvlink's command line.
 //!
 //! ```
 //! use rustnvlink::container::host::ReferenceScope;

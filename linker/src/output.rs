@@ -1,6 +1,9 @@
 //! Writes files so that they appear whole or not at all.
 
 mod clash;
+pub mod depfile;
+#[cfg(feature = "program")]
+mod pending;
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -10,6 +13,8 @@ use tempfile::{Builder, NamedTempFile};
 
 pub use crate::raw_text::visible;
 pub use clash::{Clash, Named, clash};
+#[cfg(feature = "program")]
+pub(crate) use pending::{Pending, Unwritten};
 
 /// So much stays in the caches of a processor, and takes the place of another file at once.
 const BUFFER: usize = 256 * 1024;
@@ -88,66 +93,6 @@ pub fn write_with(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -
             fill(file.as_file_mut())?;
             file.persist(&path)
         }
-    }
-}
-
-/// Why a file is not written.
-#[derive(Debug)]
-pub(crate) enum Unwritten {
-    /// There can be no file of this name.
-    Unopened(io::Error),
-    /// Its bytes found no place.
-    Unfinished(io::Error),
-}
-
-/// A file that is written, but stands not yet in its place.
-#[derive(Debug)]
-pub(crate) struct Pending(Waiting);
-
-#[derive(Debug)]
-enum Waiting {
-    File(New, PathBuf),
-    /// What cannot be taken back is not written yet.
-    Stream(File, Vec<u8>),
-}
-
-impl Pending {
-    /// Writes a file beside the one at `path`.
-    pub(crate) fn write(
-        path: &Path,
-        fill: impl FnOnce(&mut dyn Sink) -> io::Result<()>,
-    ) -> Result<Self, Unwritten> {
-        let destination = Destination::of(path).map_err(Unwritten::Unopened)?;
-        Self::fill(destination, fill).map_err(Unwritten::Unfinished)
-    }
-
-    fn fill(
-        destination: Destination,
-        fill: impl FnOnce(&mut dyn Sink) -> io::Result<()>,
-    ) -> io::Result<Self> {
-        match destination {
-            Destination::Stream(stream) => {
-                let mut contents = Vec::new();
-                fill(&mut contents)?;
-                Ok(Self(Waiting::Stream(stream, contents)))
-            }
-            Destination::File(mut file, path) => {
-                let mut buffered = BufWriter::with_capacity(BUFFER, file.as_file_mut());
-                fill(&mut buffered)?;
-                buffered.flush()?;
-                drop(buffered);
-                Ok(Self(Waiting::File(file, path)))
-            }
-        }
-    }
-
-    /// Puts the file into its place.
-    pub(crate) fn finish(self) -> Result<(), Unwritten> {
-        let finished = match self.0 {
-            Waiting::File(file, path) => file.persist(&path),
-            Waiting::Stream(mut stream, contents) => stream.write_all(&contents),
-        };
-        finished.map_err(Unwritten::Unfinished)
     }
 }
 
@@ -384,22 +329,5 @@ mod tests {
         reader.read_to_end(&mut read).unwrap();
         assert_eq!(read, b"through");
         assert!(link.is_symlink());
-    }
-
-    #[test]
-    fn room_that_nobody_fills_is_not_part_of_a_file() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("out");
-        for size in [10, 1 << 20] {
-            let contents = vec![7; size];
-            let fill = |out: &mut dyn Sink| {
-                out.make_room(size + (1 << 20));
-                out.write_all(&contents)
-            };
-            Pending::write(&path, fill).unwrap().finish().unwrap();
-            assert_eq!(std::fs::read(&path).unwrap(), contents);
-            write(&path, &contents).unwrap();
-            assert_eq!(std::fs::read(&path).unwrap(), contents);
-        }
     }
 }

@@ -27,9 +27,9 @@ thread_local! {
     static SPARE: RefCell<Option<Arc<AtomicUsize>>> = const { RefCell::new(None) };
 }
 
-/// Does work with at most `count` threads, the calling one included.
+/// Does work with at most `count` threads, the calling one included, if that is said.
 ///
-/// Without it, links that have enough to do use as many as there are processors. The results do not depend on the number.
+/// Without a count, links that have enough to do use as many as there are processors. The results do not depend on the number.
 /// It holds for all that `work` does, including assemblers of PTX, but not in threads that `work` itself starts.
 ///
 /// ```
@@ -46,7 +46,7 @@ thread_local! {
 /// # Ok(())
 /// # }
 /// ```
-pub fn with_threads<R>(count: NonZero<usize>, work: impl FnOnce() -> R) -> R {
+pub fn with_threads<R>(count: impl Into<Option<NonZero<usize>>>, work: impl FnOnce() -> R) -> R {
     /// Restores the limit that held before, also after a panic.
     struct Before(Option<Arc<AtomicUsize>>);
     impl Drop for Before {
@@ -54,6 +54,9 @@ pub fn with_threads<R>(count: NonZero<usize>, work: impl FnOnce() -> R) -> R {
             SPARE.set(self.0.take());
         }
     }
+    let Some(count) = count.into() else {
+        return work();
+    };
     let spare = Arc::new(AtomicUsize::new(count.get() - 1));
     let _before = Before(SPARE.replace(Some(spare)));
     work()

@@ -52,6 +52,7 @@ pub(crate) fn byte(character: char) -> Option<u8> {
 }
 
 /// What people can read of a text.
+#[cfg(any(test, feature = "program"))]
 pub(crate) fn readable(text: &str) -> String {
     let shown = |character| match byte(character) {
         Some(_) => char::REPLACEMENT_CHARACTER,

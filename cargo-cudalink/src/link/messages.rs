@@ -1,17 +1,16 @@
 //! What the linker has to say, once for all processors it concerns.
 
 use rustnvlink::arch::Sm;
-use rustnvlink::cli::messages::Messages;
 use rustnvlink::codes::{self, Code};
 use rustnvlink::device_link::{Linked, Message, Shown, summarize};
-use rustnvlink::diagnostic::{Diagnostic, Severity, some_of};
+use rustnvlink::diagnostic::{Diagnostic, Filter, Severity, some_of};
 
 use super::Caller;
 use crate::style::{ERROR, NOTE};
 
 /// Shows what there is to say about options.
-pub(super) fn print_notes(wanted: &Messages, notes: Vec<Diagnostic>) {
-    let notes = notes.into_iter().filter_map(|note| wanted.wanted(note));
+pub(super) fn print_notes(filter: &Filter, notes: Vec<Diagnostic>) {
+    let notes = notes.into_iter().filter_map(|note| filter.wanted(note));
     let about_all = notes.map(|note| Message::new(None, note));
     print(&about_all.collect::<Vec<_>>());
 }

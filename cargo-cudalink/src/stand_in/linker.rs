@@ -10,7 +10,6 @@ use std::process::{ExitCode, ExitStatus};
 
 use anyhow::{Context as _, Result};
 use cudalink_toolkit::{LIBRARIES, Library};
-use rustnvlink::cli;
 use rustnvlink::host::script;
 use rustnvlink::output;
 use sha2::{Digest as _, Sha256};
@@ -75,7 +74,7 @@ pub(crate) fn run(plan: &Plan, triple: &str, arguments: Vec<OsString>) -> Result
         return host.replace();
     };
     let image = Image::new(plan, triple, &line, output);
-    let linked = cli::within(plan.threads, || image.link(plan, &line, &host));
+    let linked = rustnvlink::with_threads(plan.threads, || image.link(plan, &line, &host));
     let Err(error) = &linked else {
         return linked;
     };

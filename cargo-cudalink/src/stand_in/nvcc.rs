@@ -10,10 +10,9 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context, Result, bail};
 use cudalink_toolkit::launcher;
 use object::{Architecture, BinaryFormat, Endianness};
-use rustnvlink::cli;
 use rustnvlink::codes;
 use rustnvlink::device_link::{DeviceLink, Request};
-use rustnvlink::inputs::{Files, Wanted};
+use rustnvlink::inputs::{Environment, Files, Wanted};
 use rustnvlink::output;
 
 use crate::journal::{Event, Journal, Level, Message};
@@ -212,7 +211,7 @@ const TOO_MANY_REGISTERS: &str = "a kernel in it may have fewer registers (__lau
 /// Whether the kernels of an object call functions in it that need more registers than they may have.
 fn has_too_many_registers(object: &Path) -> bool {
     let request = Request::new(Wanted::new(vec![object.to_owned()]));
-    let link = DeviceLink::new(&request).environment(cli::environment());
+    let link = DeviceLink::new(&request).environment(Environment::from_process());
     let all_processors = |_: &Files| Vec::new();
     link.link_files(all_processors)
         .has(codes::TOO_MANY_REGISTERS)

@@ -1,7 +1,8 @@
 //! Scripts for the host linker, with nvlink's words where there is none.
 
 use super::lower::HostScript;
-use super::{Exit, output};
+use super::output;
+use crate::Exit;
 use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::host::script;

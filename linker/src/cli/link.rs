@@ -2,13 +2,13 @@
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::lower::{Request, Target};
-use super::messages::Messages;
 use super::output::Pending;
-use super::{Exit, bounded, depfile, output, toolkit};
-use crate::Product;
+use super::printer::Printer;
+use super::{bounded, output};
 use crate::arch::Sm;
 use crate::codes;
 use crate::cubin::UnifiedIndex;
@@ -16,38 +16,51 @@ use crate::device_link::{Job, One};
 use crate::diagnostic::Diagnostic;
 use crate::fatbin::{self, FatbinOptions, LinkedImage};
 use crate::finalize::EMPTY_DOT;
-use crate::inputs::{self, Compilation, Environment, Files, Module, Processor};
+use crate::inputs::{self, Compilation, Environment, Files, Installed, Module, Processor};
 use crate::options::Behaviour;
-use crate::output::{Clash, Named, clash, is_standard};
+use crate::output::{Clash, Named, clash, depfile, is_standard};
 use crate::parallel;
 use crate::raw_text;
 use crate::report::Reports;
+use crate::{Exit, Product};
+
+/// What links take from the machine that they run on.
+pub(super) struct Machine {
+    environment: Environment,
+    /// The same that the environment has.
+    toolkit: Arc<Installed>,
+}
+
+impl Machine {
+    /// That of this process.
+    pub(super) fn of_process() -> Self {
+        let toolkit = Arc::new(Installed::default());
+        Self {
+            environment: Environment::of_process(toolkit.clone()),
+            toolkit,
+        }
+    }
+}
 
 /// Links, prints what there is to say and writes the files.
 pub(super) fn link(
     mut request: Request,
-    environment: &Environment,
-    messages: &mut Messages,
+    machine: &Machine,
+    printer: &mut Printer,
 ) -> Result<Exit, Diagnostic> {
     let start = Instant::now();
     check_nvvm(&request)?;
-    take_toolkit_of_nvvm(&mut request, environment);
-    let files = Files::read(&request.link.inputs, environment);
+    take_toolkit_of_nvvm(&mut request, &machine.environment);
+    let files = Files::read(&request.link.inputs, &machine.environment);
     if request.link.inputs.behaviour == Behaviour::Own {
         check_outputs(&request, &files)?;
     }
     let table = request.time.as_deref();
     let table = table.map(|path| output::open_table(path, request.link.inputs.behaviour));
     let table = table.transpose();
-    let table = table.inspect_err(|_| warn_of_libraries(&request, &files, messages))?;
+    let table = table.inspect_err(|_| warn_of_libraries(&request, &files, printer))?;
     let mut compilations = Vec::new();
-    let exit = link_timed(
-        &mut request,
-        files,
-        environment,
-        messages,
-        &mut compilations,
-    );
+    let exit = link_timed(&mut request, files, machine, printer, &mut compilations);
     if let Some(table) = table {
         let rows = match request.link.inputs.behaviour {
             Behaviour::Own => output::time_of_link(&request, start.elapsed()),
@@ -61,8 +74,8 @@ pub(super) fn link(
 fn link_timed(
     request: &mut Request,
     files: Files,
-    environment: &Environment,
-    messages: &mut Messages,
+    machine: &Machine,
+    printer: &mut Printer,
     compilations: &mut Vec<Compilation>,
 ) -> Result<Exit, Diagnostic> {
     if let Some(path) = &request.tool_record {
@@ -75,8 +88,8 @@ fn link_timed(
         })?;
     }
     let read = read_beside(request);
-    read.inspect_err(|_| warn_of_libraries(request, &files, messages))?;
-    link_all(request, files, environment, messages, compilations)
+    read.inspect_err(|_| warn_of_libraries(request, &files, printer))?;
+    link_all(request, files, machine, printer, compilations)
 }
 
 /// No input gives way to what is written, and each result has a file of its own.
@@ -125,10 +138,10 @@ fn read_besides(request: &Request) -> Vec<String> {
 }
 
 /// nvlink looks for libraries before all else, and says then what it leaves out.
-fn warn_of_libraries(request: &Request, files: &Files, messages: &Messages) {
+fn warn_of_libraries(request: &Request, files: &Files, printer: &Printer) {
     if request.link.inputs.behaviour == Behaviour::Nvlink {
         for warning in files.incompatible_libraries() {
-            messages.print(warning);
+            printer.print(warning);
         }
     }
 }
@@ -168,7 +181,7 @@ fn take_toolkit_of_nvvm(request: &mut Request, environment: &Environment) {
         && link_time.library.is_none()
         && inputs.assembler.program.is_none()
         && let Some(folder) = &request.nvvm
-        && let Some((library, assembler)) = toolkit::around_nvvm(&environment.folder.join(folder))
+        && let Some((library, assembler)) = Installed::around_nvvm(&environment.folder.join(folder))
     {
         link_time.library = Some(library);
         inputs.assembler.program = Some(assembler);
@@ -189,8 +202,8 @@ struct Results {
 fn link_all(
     request: &Request,
     files: Files,
-    environment: &Environment,
-    messages: &mut Messages,
+    machine: &Machine,
+    printer: &mut Printer,
     compilations: &mut Vec<Compilation>,
 ) -> Result<Exit, Diagnostic> {
     let mut results = Results {
@@ -201,14 +214,9 @@ fn link_all(
     };
     for target in &request.targets {
         if request.targets.len() > 1 {
-            messages.report = Some(target.to_string());
+            printer.report = Some(target.to_string());
         }
-        let job = Job {
-            request: &request.link,
-            files: &files,
-            environment,
-        };
-        let linked = link_one(request, target, job, messages);
+        let linked = link_one(request, target, &files, machine, printer);
         compilations.extend(linked.compilations);
         write_reports(request, target, &linked.reports)?;
         if let Some(path) = &request.dot
@@ -325,20 +333,31 @@ fn processor(target: &Target) -> Processor {
 }
 
 /// Links for one target, and prints the messages.
-fn link_one(request: &Request, target: &Target, job: Job<'_>, messages: &Messages) -> One<Output> {
+fn link_one(
+    request: &Request,
+    target: &Target,
+    files: &Files,
+    machine: &Machine,
+    printer: &Printer,
+) -> One<Output> {
+    let job = Job {
+        request: &request.link,
+        files,
+        environment: &machine.environment,
+    };
     let processor = processor(target);
     let is_own = request.link.inputs.behaviour == Behaviour::Own;
     let warn_of_variables = || {
         let warnings = match is_own {
-            true => toolkit::ignored_variables(),
+            true => machine.toolkit.take_ignored(),
             false => Vec::new(),
         };
         // All are printed, even if the first is an error.
-        let failed = warnings.into_iter().map(|warning| messages.print(warning));
+        let failed = warnings.into_iter().map(|warning| printer.print(warning));
         failed.fold(false, |any, one| any | one)
     };
     // Nothing is reported before all inputs are loaded, for which a toolkit is looked for.
-    let report = &mut |message| warn_of_variables() | messages.print(message);
+    let report = &mut |message| warn_of_variables() | printer.print(message);
     let mut one = match target {
         Target::Real(_) => job.link(&processor, report, |product| {
             output_of(request, target, product)

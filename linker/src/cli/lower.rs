@@ -9,12 +9,12 @@ use std::path::PathBuf;
 
 use super::flags::Flag;
 use super::link::ARCH;
-use super::messages::{Format, Messages};
+use super::printer::{Format, Printer};
 use super::typed::Typed;
 use crate::arch::Sm;
 use crate::codes;
 use crate::device_link;
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Filter, Severity};
 use crate::host::script::BaseScript;
 use crate::options::Behaviour;
 
@@ -199,23 +199,30 @@ pub(crate) fn threads(typed: &Typed) -> Result<Option<NonZero<usize>>, Diagnosti
     Ok(NonZero::new(count))
 }
 
-/// What the options say about messages.
-pub(crate) fn messages(typed: &Typed) -> Messages {
+/// Which messages the options ask for. nvlink prints warnings that it is asked to hide, and hides them where it is asked
+/// to hide information, which it prints all the same.
+pub(crate) fn filter(typed: &Typed) -> Filter {
     let behaviour = typed.behaviour();
-    Messages {
+    Filter {
         warnings_are_errors: warnings_are_errors(typed),
         hide_warnings: typed.has(match behaviour {
             Behaviour::Nvlink => Flag::DisableInfos,
             Behaviour::Own => Flag::DisableWarnings,
         }),
         hide_infos: typed.has(Flag::DisableInfos) && behaviour == Behaviour::Own,
-        hide_missing_arch: typed.has(Flag::SuppressArchWarning),
         hide_unbounded_stack: typed.has(Flag::SuppressStackSizeWarning),
+    }
+}
+
+/// How the options want messages to be printed.
+pub(super) fn printer(typed: &Typed) -> Printer {
+    Printer {
+        filter: filter(typed),
         report: typed
             .text(Flag::Arch)
             .filter(|_| typed.has(Flag::ReportArch))
             .map(str::to_owned),
-        format: match (typed.text(Flag::MessageFormat), behaviour) {
+        format: match (typed.text(Flag::MessageFormat), typed.behaviour()) {
             (Some("json"), _) => Format::Json,
             (_, Behaviour::Nvlink) => Format::Nvlink,
             (_, Behaviour::Own) => Format::Own,

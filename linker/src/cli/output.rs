@@ -6,8 +6,8 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::Exit;
 use super::lower::{Request, Target};
+use crate::Exit;
 use crate::codes;
 use crate::diagnostic::Diagnostic;
 use crate::inputs::Compilation;

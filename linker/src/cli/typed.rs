@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::flags::{FLAGS, Flag, Spelling, Value};
 use super::meant::{is_of_compilers, like_library, unknown_option};
-use super::messages::Format;
+use super::printer::Format;
 use super::response_file::{self, Stray};
 use super::values::{is_processor, number, undefined_value};
 use crate::codes;

@@ -148,6 +148,7 @@ impl Files {
     }
 
     /// How many bytes they have together, but for members of thin archives.
+    #[cfg(feature = "program")]
     pub(crate) fn size(&self) -> usize {
         let read = self.0.iter().filter_map(Opened::source);
         read.map(|source| source.data.len()).sum()

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use cudalink_jitlink::{Error, Input, Kind, Library, Linked};
 
 use super::recorded::{Agreed, Record};
-use super::{Behaviour, Environment, Limits, Processor};
+use super::{Behaviour, Environment, Limits, Processor, ToolError};
 use crate::arch::Sm;
 use crate::arch::reserved::is_provided_by_driver;
 use crate::codes;
@@ -199,7 +199,7 @@ impl LinkTime {
     ) -> Result<Library, Diagnostic> {
         let path = match &self.library {
             Some(path) => Ok(environment.folder.join(path)),
-            None => (environment.find_jitlink)(),
+            None => environment.tools.jitlink(),
         };
         let path = path.map_err(|why| no_library(name, why))?;
         Library::open(&path).map_err(|error| lto_failed(&error))
@@ -242,7 +242,7 @@ impl Intermediate<'_> {
 }
 
 /// Says that an input has LTO-IR, and nothing is there that optimizes it.
-fn no_library(name: &str, why: String) -> Diagnostic {
+fn no_library(name: &str, why: ToolError) -> Diagnostic {
     let text = format!("'{name}' has LTO-IR, and libnvJitLink, which compiles it, is not there");
     Diagnostic::fatal(codes::MISSING_NVJITLINK, text).with_detail(why)
 }

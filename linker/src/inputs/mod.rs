@@ -6,6 +6,7 @@
 
 mod check;
 mod contents;
+mod environment;
 mod files;
 mod host;
 mod link_time;
@@ -18,10 +19,10 @@ mod search;
 mod select;
 mod survey;
 mod times;
+mod toolkit;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::arch::Sm;
@@ -33,12 +34,17 @@ use crate::read::Object;
 use link_time::{Explainer, Intermediate, Optimizer};
 use recorded::Agreed;
 
+pub use environment::{Environment, ToolError, Tools};
 pub use files::Files;
 pub use link_time::{LinkTime, Scope};
-pub(crate) use modules::{Module, registration};
+pub(crate) use modules::Module;
+#[cfg(feature = "program")]
+pub(crate) use modules::registration;
 pub use ptx::{Assembler, Limits};
 pub use survey::Survey;
 pub(crate) use times::Compilation;
+#[cfg(feature = "program")]
+pub(crate) use toolkit::Installed;
 
 /// Which kernels a link keeps, as the command line says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -189,36 +195,6 @@ impl From<Sm> for Processor {
             sm,
             name: sm.to_string(),
             is_virtual: false,
-        }
-    }
-}
-
-/// What a link takes from the machine that it runs on.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct Environment {
-    /// `LIBRARY_PATH`.
-    pub library_path: Option<OsString>,
-    /// The current folder. It is part of the names of modules that have none
-    /// of their own.
-    pub folder: PathBuf,
-    /// Finds the assembler of PTX, or says where it was looked for.
-    pub find_ptxas: fn() -> Result<PathBuf, String>,
-    /// Finds the optimizer of LTO-IR in the same way.
-    pub find_jitlink: fn() -> Result<PathBuf, String>,
-}
-
-impl Default for Environment {
-    /// An environment without libraries and programs: those that the request does not name are not found.
-    fn default() -> Self {
-        fn none() -> Result<PathBuf, String> {
-            Err("nothing says where it is".to_owned())
-        }
-        Self {
-            library_path: None,
-            folder: PathBuf::new(),
-            find_ptxas: none,
-            find_jitlink: none,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The names of modules, by which the host stub registers them.
 
+#[cfg(feature = "program")]
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -16,6 +17,7 @@ pub(crate) enum Module {
 
 impl Module {
     /// The name, nvlink's if need be.
+    #[cfg(feature = "program")]
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Named(name) | Self::Unnamed(name) => name,
@@ -41,6 +43,7 @@ pub(super) fn name_of_path(folder: &Path, path: &str) -> String {
 }
 
 /// The text of the file that `--register-link-binaries` names.
+#[cfg(feature = "program")]
 pub(crate) fn registration(modules: &[Module]) -> String {
     let mut text = format!("#define NUM_PRELINKED_OBJECTS {}\n", modules.len());
     for module in modules {
@@ -63,6 +66,7 @@ mod tests {
         check("é.o", "_a_b____o");
     }
 
+    #[cfg(feature = "program")]
     #[test]
     fn registration_counts_and_names() {
         assert_eq!(

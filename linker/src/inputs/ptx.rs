@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use super::{Behaviour, Environment};
+use super::{Behaviour, Environment, ToolError};
 use crate::arch::{Sm, Suffix};
 use crate::codes;
 use crate::cubin::{Content, Cubin, ToolNote};
@@ -135,10 +135,10 @@ impl<'a> Ptxas<'a> {
         target: Sm,
         behaviour: Behaviour,
         environment: &'a Environment,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, ToolError> {
         let program = match &assembler.program {
             Some(program) => program.clone(),
-            None => (environment.find_ptxas)()?,
+            None => environment.tools.ptxas()?,
         };
         // A name alone is looked for on PATH, any other where the link runs.
         let program = match program.parent() {

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use cudalink_bindings::Functions;
-use rustnvlink::cli;
 use rustnvlink::codes::{self, Code};
 use rustnvlink::cubin::File;
 use rustnvlink::device_link::{self, DeviceLink, Linked, Request};
@@ -12,7 +11,7 @@ use rustnvlink::diagnostic::{Severity, some_of};
 use rustnvlink::explain::help_with_closed;
 use rustnvlink::fatbin::{CompressionMode, FatbinOptions};
 use rustnvlink::host::{HostMachine, HostObject};
-use rustnvlink::inputs::{Archives, Assembler, Files, Kernels, LinkTime, Wanted};
+use rustnvlink::inputs::{Archives, Assembler, Environment, Files, Kernels, LinkTime, Wanted};
 use rustnvlink::options::DebugLevel;
 use rustnvlink::temporary::Folder;
 
@@ -203,7 +202,7 @@ impl Image<'_> {
         let mut request = self.request();
         request.inputs.archives = Archives::Grouped;
         request.inputs.files = self.files(line);
-        let files = Files::read(&request.inputs, &cli::environment());
+        let files = Files::read(&request.inputs, &Environment::from_process());
         let linked = self.device_link(&request, files);
         let is_known = !linked.modules.is_empty() || linked.has(messages::NO_CODE);
         is_known.then_some(linked.modules)
@@ -234,7 +233,7 @@ impl Image<'_> {
 
     fn device_link(&self, request: &Request, files: Files) -> Linked {
         DeviceLink::new(request)
-            .environment(cli::environment())
+            .environment(Environment::from_process())
             .device_runtime(&|| self.toolkit.and_then(|t| t.device_runtime.clone()))
             .link(files, &self.settings.targets())
     }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::super::ToolError;
 use super::super::ptx::{Fate, Product, Ptxas, Source as PtxSource};
 use super::super::times::Compilation;
 use super::{Loader, Stop};
@@ -78,7 +79,7 @@ impl<'a, 'd> Loader<'a, 'd> {
         Ok(())
     }
 
-    pub(super) fn ptxas(&self) -> Result<Ptxas<'a>, String> {
+    pub(super) fn ptxas(&self) -> Result<Ptxas<'a>, ToolError> {
         Ptxas::find(
             &self.wanted.assembler,
             self.processor.sm,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::super::files::Files;
-use super::super::{Image, check, host, search};
+use super::super::{Image, ToolError, check, host, search};
 use super::{Loader, Stop};
 use crate::codes::{self, Code};
 use crate::container::OutOfReach;
@@ -288,7 +288,7 @@ impl Loader<'_, '_> {
         self.fatal(codes::NOT_PTX, name, "elfLink fatbinary error")
     }
 
-    pub(super) fn needs_ptxas(&mut self, name: &str, why: &str) -> Stop {
+    pub(super) fn needs_ptxas(&mut self, name: &str, why: &ToolError) -> Stop {
         let target = &self.processor.name;
         let text = format!(
             "'{name}' has PTX but no machine code for {target}, and ptxas, which would compile it, \

@@ -1,17 +1,16 @@
-//! What is printed, and how.
+//! Prints messages, in one of several shapes.
 
 use serde::Serialize;
 
 use std::io::{self, Write as _};
 
 use crate::codes;
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Filter, Severity};
 use crate::raw_text;
 
 /// The shape of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub enum Format {
+pub(crate) enum Format {
     /// nvlink's, with codes and what else helps.
     #[default]
     Own,
@@ -21,25 +20,15 @@ pub enum Format {
     Json,
 }
 
-/// What is printed, and how.
+/// Prints messages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Messages {
-    /// Warnings are errors.
-    pub warnings_are_errors: bool,
-    /// Warnings are not printed. nvlink prints them all the same, and hides them
-    /// where it is asked to hide information.
-    pub hide_warnings: bool,
-    /// Information is not printed. nvlink prints it all the same.
-    pub hide_infos: bool,
-    /// Warnings about objects without code for the processor are not printed.
-    pub hide_missing_arch: bool,
-    /// Warnings about kernels with unknown stack sizes are not printed.
-    pub hide_unbounded_stack: bool,
+pub(super) struct Printer {
+    /// Which of them.
+    pub(super) filter: Filter,
     /// Every message names this target.
-    pub report: Option<String>,
+    pub(super) report: Option<String>,
     /// Their shape.
-    pub format: Format,
+    pub(super) format: Format,
 }
 
 /// A message for programs; docs/messages.md describes it.
@@ -55,28 +44,10 @@ struct Record<'a> {
     target: Option<&'a str>,
 }
 
-impl Messages {
-    /// A message as the options want it, if they want it at all.
-    pub fn wanted(&self, mut message: Diagnostic) -> Option<Diagnostic> {
-        let is_hidden_always = self.hide_unbounded_stack && message.code == codes::UNBOUNDED_STACK;
-        if message.is_settled && !is_hidden_always {
-            return Some(message);
-        }
-        let hidden = match message.severity {
-            Severity::Info => self.hide_infos,
-            Severity::Warning if is_hidden_always => true,
-            Severity::Warning => self.hide_warnings && !self.warnings_are_errors,
-            Severity::Text | Severity::Error | Severity::Fatal => false,
-        };
-        if message.severity == Severity::Warning && self.warnings_are_errors {
-            message.severity = Severity::Error;
-        }
-        (!hidden).then_some(message)
-    }
-
+impl Printer {
     /// Prints a message if it is wanted, and says whether it is an error.
     pub(super) fn print(&self, message: Diagnostic) -> bool {
-        let Some(message) = self.wanted(message) else {
+        let Some(message) = self.filter.wanted(message) else {
             return false;
         };
         let times = match self.format {
@@ -154,10 +125,10 @@ mod tests {
     use super::*;
 
     fn check(format: Format, expected: &str) {
-        let messages = Messages {
+        let printer = Printer {
             format,
             report: Some("sm_90".to_owned()),
-            ..Messages::default()
+            ..Printer::default()
         };
         let message = Diagnostic::new(
             Severity::Warning,
@@ -166,7 +137,7 @@ mod tests {
         )
         .with_detail("it is empty")
         .with_note("help: leave it out");
-        assert_eq!(messages.shown(&message), expected);
+        assert_eq!(printer.shown(&message), expected);
     }
 
     #[test]
@@ -190,7 +161,7 @@ mod tests {
     fn figures_stand_alone() {
         let figures = Diagnostic::new(Severity::Info, codes::RESOURCE_USAGE, "32 bytes gmem");
         let expected = "nvlink info    : 32 bytes gmem";
-        assert_eq!(Messages::default().shown(&figures), expected);
+        assert_eq!(Printer::default().shown(&figures), expected);
         assert_eq!(figures.shown(), "32 bytes gmem");
         let heading = Diagnostic::new(
             Severity::Info,
@@ -199,10 +170,10 @@ mod tests {
         );
         let heading = heading.of_symbol("_Z1fv").with_detail("f()");
         let line = "nvlink info    : Function properties for '_Z1fv':";
-        assert_eq!(Messages::default().shown(&heading), format!("{line} f()"));
-        let nvlink = Messages {
+        assert_eq!(Printer::default().shown(&heading), format!("{line} f()"));
+        let nvlink = Printer {
             format: Format::Nvlink,
-            ..Messages::default()
+            ..Printer::default()
         };
         assert_eq!(nvlink.shown(&heading), line);
     }
