@@ -14,6 +14,8 @@ use crate::cubin::check_section_table;
 use crate::error::{ParseError, Problem};
 use crate::fatbin::{self, Fatbins};
 
+/// What stands before the name of a module in a file that holds its linked code.
+const LINKED: &str = "def ";
 /// Fatbins with relocatable device code.
 pub const RELOCATABLE_SECTION: &str = "__nv_relfatbin";
 /// Fatbins with executable device code.
@@ -285,6 +287,16 @@ impl<'d> HostFile<'d> {
         }
     }
 
+    /// Whether a file can hold the linked code of a module: whether it says so anywhere among the names of its modules. That
+    /// is found without reading all of the file.
+    pub(crate) fn may_be_linked(data: &[u8]) -> bool {
+        match Class::of(data) {
+            Ok(Class::Narrow) => names_linked_modules::<FileHeader32<Le>>(data),
+            Ok(Class::Wide) => names_linked_modules::<FileHeader64<Le>>(data),
+            Err(_) => false,
+        }
+    }
+
     fn read<H: FileHeader<Endian = Le>>(
         kind: InputKind,
         data: &'d [u8],
@@ -393,7 +405,7 @@ impl<'d> HostFile<'d> {
             Role::ModuleIds => {
                 let ids = strings(bytes.unwrap_or_default())?.into_iter();
                 self.module_ids
-                    .extend(ids.map(|id| match id.strip_prefix("def ") {
+                    .extend(ids.map(|id| match id.strip_prefix(LINKED) {
                         Some(id) => ModuleId::Linked(id),
                         None => ModuleId::Module(id),
                     }));
@@ -484,6 +496,22 @@ fn section_bytes<'d, H: SectionHeader<Endian = Le>>(
         ParseError::truncated("section data", end, data.len()).at(offset)
     });
     bytes.map(Some)
+}
+
+/// Whether a section with names of modules has the word for those that are linked.
+fn names_linked_modules<H: FileHeader<Endian = Le>>(data: &[u8]) -> bool {
+    let Ok(sections) = file_header::<H>(data).and_then(|header| section_table(header, data)) else {
+        return false;
+    };
+    sections.iter().any(|section| {
+        let name = sections.section_name(Le, section);
+        let is_linked = |ids: &[u8]| {
+            let mut places = ids.windows(LINKED.len());
+            places.any(|place| place == LINKED.as_bytes())
+        };
+        name.is_ok_and(|name| name == MODULE_ID_SECTION.as_bytes())
+            && section_bytes(section, data).is_ok_and(|bytes| bytes.is_some_and(is_linked))
+    })
 }
 
 fn check_whole<H: FileHeader<Endian = Le>>(data: &[u8]) -> Result<(), ParseError> {

@@ -2,39 +2,42 @@
 
 mod archives;
 mod assemble;
+mod hints;
+mod host_use;
 pub(super) mod members;
 mod messages;
 mod names;
 mod objects;
 mod optimize;
+mod registration;
 mod unpack;
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
 use cudalink_jitlink as jitlink;
 
 use super::contents::what_it_is;
+use super::elsewhere::linked_elsewhere;
 use super::files::{Files, Opened, Source};
 use super::host::{self, Modules};
 use super::link_time::{Holder, Intermediate};
 use super::modules::{Module, name_of_path};
 use super::ptx::{Fate, Source as PtxSource};
-use super::recorded::Agreed;
 use super::times::Compilation;
-use super::{Archives, Behaviour, Environment, Image, Kernels, Loaded, Processor, Wanted};
+use super::{Archives, Environment, Image, Loaded, Processor, Wanted};
 use crate::codes;
-use crate::container::host::{HostReferences, ReferenceKind, ReferenceScope};
-use crate::container::{HostFile, InputKind, archive, detect};
+use crate::container::{HostFile, InputKind};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::error::ParseError;
-use crate::options::{KernelFilter, Patterns};
-use archives::Deferred;
+use crate::options::KernelFilter;
 use assemble::Waiting;
+use hints::Hints;
+use host_use::{HostUse, Owner};
 use names::Names;
 use objects::{Look, look_at};
+use optimize::Optimization;
+use registration::{Holds, Last, Registration};
 use unpack::{Code, Failure, Unpacked};
 
 /// The library of the device runtime is known by its name.
@@ -70,29 +73,14 @@ pub(crate) fn load<'d>(
         },
         images: Vec::new(),
         waiting: Vec::new(),
-        intermediates: Vec::new(),
-        optimizer: OnceCell::new(),
-        agreed: Agreed::by(wanted.assembler.limits),
+        optimization: Optimization::within(wanted.assembler.limits),
         host_names: Names::default(),
         group: Vec::new(),
-        runtime: None,
         unused_runtime: None,
         in_archive: false,
-        is_whole_program: false,
-        is_made_whole: false,
-        company: BTreeSet::new(),
-        finished: None,
-        modules: Vec::new(),
-        further_modules: Vec::new(),
-        optimized_modules: Vec::new(),
-        references: Vec::new(),
-        runtime_references: Vec::new(),
-        all_name_kernels: true,
-        launches_kernels: false,
-        closed: Vec::new(),
-        results: Vec::new(),
-        lacking: Vec::new(),
-        hints: Vec::new(),
+        registration: Registration::default(),
+        host_use: HostUse::default(),
+        hints: Hints::default(),
     };
     match loader.all(files) {
         Ok(()) => loader.finish(),
@@ -131,52 +119,18 @@ struct Loader<'a, 'd> {
     linked_elsewhere: HashSet<&'d str>,
     images: Vec<Image<'d>>,
     waiting: Vec<Waiting<'d>>,
-    intermediates: Vec<Intermediate<'d>>,
-    /// What optimizes it, once there is some.
-    optimizer: OnceCell<jitlink::Library>,
-    /// How all LTO-IR is compiled, once it is known.
-    agreed: Agreed,
+    optimization: Optimization<'d>,
     /// What host code defines and needs, if archives are searched for it.
     host_names: Names,
     /// Archives that are searched together, at the end.
     group: Vec<&'d Source>,
-    /// The device runtime, where only optimized code can tell whether it is
-    /// needed.
-    runtime: Option<Deferred<'d>>,
     /// How many objects come before the device runtime, where nothing needs it.
     unused_runtime: Option<usize>,
     /// Whether the object at hand is a member of an archive.
     in_archive: bool,
-    /// Whether all code but that of the device runtime was LTO-IR.
-    is_whole_program: bool,
-    /// Whether the compiler made the image of all LTO-IR, with nothing left to link.
-    is_made_whole: bool,
-    /// See [`Options::company`](crate::options::Options::company).
-    company: BTreeSet<usize>,
-    /// What link-time optimization has made, if that is the result.
-    finished: Option<Vec<u8>>,
-    modules: Vec<Module>,
-    /// Further modules of single objects; nvlink registers them last, and the
-    /// last one first.
-    further_modules: Vec<Module>,
-    /// Which of the modules are LTO-IR.
-    optimized_modules: Vec<usize>,
-    /// The names that host code uses.
-    references: Vec<HostReferences<'d>>,
-    /// Those that the device runtime uses.
-    runtime_references: Vec<HostReferences<'d>>,
-    /// Whether every object so far says which kernels its host code launches.
-    all_name_kernels: bool,
-    /// Whether host code launches a kernel that is not one of the device
-    /// runtime.
-    launches_kernels: bool,
-    /// Objects with device code that was compiled without `-rdc=true`.
-    closed: Vec<String>,
-    /// Objects that hold the result of a device link.
-    results: Vec<String>,
-    /// Inputs without code for the processor.
-    lacking: Vec<String>,
-    hints: Vec<Diagnostic>,
+    registration: Registration,
+    host_use: HostUse<'d>,
+    hints: Hints,
 }
 
 impl<'a, 'd> Loader<'a, 'd> {
@@ -297,7 +251,7 @@ impl<'a, 'd> Loader<'a, 'd> {
             is_file: true,
         });
         if fate == Fate::Linked {
-            self.all_name_kernels = false;
+            self.host_use.add_unsaid();
             self.unnamed_module(name);
         }
         Ok(())
@@ -344,29 +298,21 @@ impl<'a, 'd> Loader<'a, 'd> {
         data: &'d [u8],
         unpacked: Result<Unpacked<'d>, Vec<Diagnostic>>,
     ) -> Result<(), Stop> {
-        let Unpacked { object, codes } = unpacked.map_err(|problems| self.stop_with(problems))?;
+        let Unpacked { mut object, codes } =
+            unpacked.map_err(|problems| self.stop_with(problems))?;
         self.stop_after_errors()?;
         if self.wanted.archives != Archives::Whole {
             self.host_names.add_host(data);
         }
-        self.all_name_kernels &= object.names_kernels;
-        let mut kernels = object.references.iter();
-        // Where `ld -r` has joined several files that launch nothing, nvlink mistakes their NULs for names (case
-        // `host_objects`).
-        let is_launching = |references: &HostReferences<'_>| match self.wanted.is_compatible() {
-            true => references.is_list,
-            false => !references.patterns.is_empty(),
+        let owner = match is_of_system_library(name) {
+            true => Owner::Runtime,
+            false => Owner::Program,
         };
-        self.launches_kernels |= !is_of_system_library(name)
-            && kernels.any(|r| r.kind == ReferenceKind::Kernel && is_launching(r));
-        match is_of_system_library(name) {
-            true => self.runtime_references.extend(object.references),
-            false => self.references.extend(object.references),
-        }
+        self.host_use.add(&mut object, owner, self.wanted.behaviour);
         if object.is_result {
-            self.results.push(name.to_owned());
+            self.hints.add_result(name);
         } else if object.is_closed {
-            self.closed.push(name.to_owned());
+            self.hints.add_closed(name);
         } else if let Some(place) = object.out_of_reach {
             self.out_of_reach(name, place)?;
         }
@@ -380,15 +326,14 @@ impl<'a, 'd> Loader<'a, 'd> {
             self.code(name, code, Holder::Object)?;
         }
         if !object.fatbins.is_empty() {
-            if is_intermediate {
-                self.optimized_modules.push(self.modules.len());
-            }
-            if modules.is_empty() {
-                self.unnamed_module(name);
-            }
+            let holds = match is_intermediate {
+                true => Holds::LtoIr,
+                false => Holds::MachineCode,
+            };
             let mut modules = modules.into_iter().map(|id| Module::Named(id.into_owned()));
-            self.modules.extend(modules.next());
-            self.further_modules.extend(modules);
+            let first = modules.next().unwrap_or_else(|| self.unnamed(name));
+            self.registration.add(first, holds);
+            self.registration.add_further(modules);
         }
         Ok(())
     }
@@ -416,7 +361,9 @@ impl<'a, 'd> Loader<'a, 'd> {
         self.code(name, code, Holder::File)?;
         // An image that needs no link is left out, and there may be nothing for the processor.
         if is_compiled || self.images.len() > count {
-            self.all_name_kernels &= says_nothing;
+            if !says_nothing {
+                self.host_use.add_unsaid();
+            }
             // Files with LTO-IR are no modules, unlike host objects.
             if !is_intermediate {
                 self.unnamed_module(name);
@@ -447,9 +394,15 @@ impl<'a, 'd> Loader<'a, 'd> {
         Err(self.stop(Diagnostic::fatal(codes::INVALID_VALUE, text)))
     }
 
+    /// Adds the module of a file that has no name for it.
     fn unnamed_module(&mut self, path: &str) {
-        let name = name_of_path(&self.environment.folder, path);
-        self.modules.push(Module::Unnamed(name));
+        self.registration
+            .add(self.unnamed(path), Holds::MachineCode);
+    }
+
+    /// A module that only nvlink has a name for.
+    fn unnamed(&self, path: &str) -> Module {
+        Module::Unnamed(name_of_path(&self.environment.folder, path))
     }
 
     /// Takes what a fatbin has for the processor.
@@ -489,67 +442,42 @@ impl<'a, 'd> Loader<'a, 'd> {
 
     /// Which kernels and `__constant__` variables stay.
     fn filters(&self) -> (KernelFilter, KernelFilter) {
-        let of = |kind, scope| {
-            let all = self.references.iter().chain(&self.runtime_references);
-            patterns(all, kind, scope)
-        };
-        let named = |kind| Patterns {
-            external: of(kind, ReferenceScope::External),
-            internal: of(kind, ReferenceScope::Internal),
-        };
-        match &self.wanted.kernels {
-            Kernels::All => (KernelFilter::All, KernelFilter::All),
-            Kernels::Containing { kernels, variables } => (
-                KernelFilter::Containing(kernels.clone()),
-                KernelFilter::Containing(variables.clone()),
-            ),
-            // Where no file launches anything, something else must (case
-            // `launched_kernels`).
-            Kernels::NamedByHost if !(self.all_name_kernels && self.launches_kernels) => {
-                (KernelFilter::All, KernelFilter::All)
-            }
-            Kernels::NamedByHost => {
-                let kernels = named(ReferenceKind::Kernel);
-                let constants = KernelFilter::Matching(named(ReferenceKind::Constant));
-                match self.is_whole_program {
-                    true => (KernelFilter::MatchingOptimized(kernels), constants),
-                    false => (KernelFilter::Matching(kernels), constants),
-                }
-            }
-        }
+        let scope = self.optimization.scope;
+        self.host_use.filters(&self.wanted.kernels, scope)
     }
 
     /// Puts the result together when all files have been taken.
     fn finish(mut self) -> Taken<'d> {
-        self.hint_at_closed_objects();
         let (kernels, constants) = self.filters();
-        let mut modules = self.modules;
+        let company = match self.wanted.is_compatible() {
+            true => self.company(),
+            false => BTreeSet::new(),
+        };
+        let (hints, lacking) = self.hints.finish();
         // If LTO-IR was all of the program, nvlink registers its modules last and in reverse. A program that calls the
         // device runtime does not count (case `lto_registration`).
-        if self.is_made_whole && self.wanted.is_compatible() {
-            for (taken, index) in self.optimized_modules.iter().enumerate() {
-                let module = modules.remove(index - taken);
-                self.further_modules.push(module);
-            }
-        }
-        modules.extend(self.further_modules.into_iter().rev());
+        let last = match self.optimization.is_made_whole && self.wanted.is_compatible() {
+            true => Last::LtoIr,
+            false => Last::Further,
+        };
+        let modules = self.registration.finish(last);
         // nvlink fails when it would merge the next object (case `lib_cudadevrt_unused`).
         let last = self.unused_runtime.unwrap_or(usize::MAX);
         let is_followed = self.images.len() > last;
         self.images.truncate(last);
         let loaded = Loaded {
             images: self.images,
-            finished: self.finished,
+            finished: self.optimization.finished,
             modules,
             kernels,
             constants,
-            lacking: self.lacking,
-            hints: self.hints,
+            lacking,
+            hints,
             forgets_options: self.diagnostics.forgets_options(),
             is_followed,
-            company: self.company,
-            intermediates: self.intermediates,
-            agreed: self.agreed,
+            company,
+            intermediates: self.optimization.intermediates,
+            agreed: self.optimization.agreed,
         };
         Taken {
             loaded: Some(loaded),
@@ -557,49 +485,4 @@ impl<'a, 'd> Loader<'a, 'd> {
             compilations: self.compilations,
         }
     }
-}
-
-/// The patterns for names of a kind and scope that host code uses.
-fn patterns<'r, C: FromIterator<&'r str>>(
-    references: impl Iterator<Item = &'r HostReferences<'r>>,
-    kind: ReferenceKind,
-    scope: ReferenceScope,
-) -> C {
-    let fitting = references.filter(|r| r.kind == kind && r.scope == scope);
-    let patterns = fitting.flat_map(|references| &references.patterns);
-    patterns.copied().collect()
-}
-
-/// The modules whose linked code is in some input: what is left of them waits
-/// for no link.
-pub(super) fn linked_elsewhere(files: &Files, behaviour: Behaviour) -> HashSet<&str> {
-    let mut linked = HashSet::new();
-    let mut object = |data| {
-        if let Ok(file) = HostFile::parse(data) {
-            linked.extend(host::linked_in(&file, behaviour));
-        }
-    };
-    for opened in &files.0 {
-        let Opened::Read(source) = opened else {
-            continue;
-        };
-        match detect(&source.data) {
-            InputKind::HostObject => object(&source.data),
-            InputKind::Archive => {
-                for member in source.members.iter().filter_map(|m| m.data.as_ref().ok()) {
-                    object(member);
-                }
-                let visited = archive::walk(&source.name, &source.data, &mut |_, member| {
-                    if let Some(data) = member.data {
-                        object(data);
-                    }
-                    Ok::<(), ParseError>(())
-                });
-                // Damage is reported when the archive's turn comes.
-                drop(visited);
-            }
-            _ => {}
-        }
-    }
-    linked
 }

@@ -6,6 +6,7 @@
 
 mod check;
 mod contents;
+mod elsewhere;
 mod environment;
 mod files;
 mod host;

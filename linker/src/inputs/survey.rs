@@ -3,9 +3,10 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::Behaviour;
+use super::elsewhere::linked_elsewhere;
 use super::files::{Files, Opened};
 use super::host::Unlinked;
-use super::load::{is_system_library, linked_elsewhere};
+use super::load::is_system_library;
 use crate::arch::Sm;
 use crate::container::host::ModuleId;
 use crate::container::{HostFile, InputKind, Machine, archive, detect};

@@ -45,10 +45,10 @@ impl<'d> Loader<'_, 'd> {
             self.stop_at_unspeakable()?;
             self.assemble()?;
             if self.waits_for_optimizer() {
-                self.runtime = Some(Deferred {
+                self.optimization.runtime = Some(Deferred {
                     source,
                     place: self.images.len(),
-                    behind: self.intermediates.len(),
+                    behind: self.optimization.intermediates.len(),
                 });
                 return Ok(());
             }
@@ -76,7 +76,9 @@ impl<'d> Loader<'_, 'd> {
 
     /// Whether there is no device code so far.
     fn has_nothing(&self) -> bool {
-        self.images.is_empty() && self.waiting.is_empty() && self.intermediates.is_empty()
+        self.images.is_empty()
+            && self.waiting.is_empty()
+            && self.optimization.intermediates.is_empty()
     }
 
     /// Takes what is needed of archives that may need each other.
@@ -92,7 +94,7 @@ impl<'d> Loader<'_, 'd> {
     /// For nvlink, LTO-IR behind the library comes too late.
     fn waits_for_optimizer(&self) -> bool {
         self.wanted.link_time.is_some()
-            && !(self.wanted.is_compatible() && self.intermediates.is_empty())
+            && !(self.wanted.is_compatible() && self.optimization.intermediates.is_empty())
     }
 
     pub(super) fn whole_archive(&mut self, source: &'d Source) -> Result<(), Stop> {
@@ -134,7 +136,7 @@ impl<'d> Loader<'_, 'd> {
             of_members.push(names);
         }
         let mut known = self.host_names.clone();
-        let added = self.add_optimized(&mut known, &self.intermediates);
+        let added = self.add_optimized(&mut known, &self.optimization.intermediates);
         added.map_err(|problems| self.stop_with(problems))?;
         for image in &self.images {
             known.add_device(&image.data);
@@ -220,7 +222,7 @@ impl<'d> Loader<'_, 'd> {
         }
         match detect(member.data) {
             InputKind::Cubin => {
-                self.all_name_kernels = false;
+                self.host_use.add_unsaid();
                 self.ignored(name, "archives are only searched for host objects")
             }
             InputKind::Fatbin | InputKind::Ptx | InputKind::LtoIr => {

@@ -1,5 +1,6 @@
 //! What is said of inputs, in nvlink's words where it has some.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::super::files::Files;
@@ -9,12 +10,11 @@ use crate::codes::{self, Code};
 use crate::container::OutOfReach;
 use crate::diagnostic::{Diagnostic, Severity, some_of};
 use crate::error::ParseError;
-use crate::explain::help_with_closed;
 
 impl Loader<'_, '_> {
     pub(super) fn without_arch(&mut self, name: &str, held: &[String]) -> Result<(), Stop> {
         if !held.is_empty() && !self.wanted.is_compatible() {
-            self.lacking.push(name.to_owned());
+            self.hints.add_lacking(name);
         }
         // Of libraries, nvlink says nothing (case `archive_without_arch`).
         if self.wanted.may_lack_arch || self.in_archive && self.wanted.is_compatible() {
@@ -32,47 +32,40 @@ impl Loader<'_, '_> {
 
     /// Whole programs are meant to be linked with the device runtime alone. nvlink says so when it merges the others.
     pub(super) fn warn_of_company(&mut self) -> Result<(), Stop> {
-        if !self.images.iter().any(|image| image.is_alone) {
-            return Ok(());
-        }
-        let is_company = |image: &Image<'_>| !image.is_alone && !image.is_of_system_library();
-        let images = self.images.iter().enumerate();
-        let company = images.filter(|(_, image)| is_company(image));
         if self.wanted.is_compatible() {
-            self.company = company.map(|(index, _)| index).collect();
             return Ok(());
         }
+        let company = self.company().into_iter();
         let warnings: Vec<_> = company
-            .map(|(_, image)| Diagnostic::whole_program_company(&image.name))
+            .map(|index| Diagnostic::whole_program_company(&self.images[index].name))
             .collect();
         warnings
             .into_iter()
             .try_for_each(|warning| self.warn_with(warning))
     }
 
+    /// The positions of objects that are linked together with a whole program.
+    pub(super) fn company(&self) -> BTreeSet<usize> {
+        if !self.images.iter().any(|image| image.is_alone) {
+            return BTreeSet::new();
+        }
+        let is_company = |image: &Image<'_>| !image.is_alone && !image.is_of_system_library();
+        let images = self.images.iter().enumerate();
+        let company = images.filter(|(_, image)| is_company(image));
+        company.map(|(index, _)| index).collect()
+    }
+
     /// nvlink makes an image without code of inputs without code.
     pub(super) fn warn_of_nothing(&mut self) -> Result<(), Stop> {
-        let has_code = !self.images.is_empty() || self.finished.is_some();
+        let has_code = !self.images.is_empty() || self.optimization.finished.is_some();
         if has_code || self.wanted.may_be_empty || self.wanted.is_compatible() {
             return Ok(());
         }
         let text = "no input has device code to link; the image is empty";
         self.warn_with(Diagnostic {
-            detail: self.linked_before(),
+            detail: self.hints.linked_before(),
             ..Diagnostic::new(Severity::Warning, codes::NO_DEVICE_CODE, text)
         })
-    }
-
-    /// Which inputs hold the code that is looked for, where it has been linked.
-    fn linked_before(&self) -> Option<String> {
-        let names = some_of(&self.results)?;
-        let (hold, go) = match self.results.len() {
-            1 => ("holds", "goes"),
-            _ => ("hold", "go"),
-        };
-        Some(format!(
-            "{names} {hold} the result of a device link already, and {go} to the host linker without another one"
-        ))
     }
 
     /// Libraries are looked for before any file is read.
@@ -116,7 +109,7 @@ impl Loader<'_, '_> {
                      folders with libraries of device code",
                     folder.display()
                 );
-                self.hints.push(Diagnostic::new(Severity::Info, code, text));
+                self.hints.add(Diagnostic::new(Severity::Info, code, text));
                 Ok(())
             }
         }
@@ -140,22 +133,6 @@ impl Loader<'_, '_> {
         match both.is_empty() {
             true => "no folder is named by -L".to_owned(),
             false => both.join(", and "),
-        }
-    }
-
-    /// Which inputs may define what nobody else does.
-    pub(super) fn hint_at_closed_objects(&mut self) {
-        if let Some(text) = help_with_closed(&self.closed) {
-            let hint = Diagnostic::new(Severity::Info, codes::CLOSED_OBJECT, text);
-            self.hints.push(hint);
-        }
-        if let Some(names) = some_of(&self.results) {
-            let text = format!(
-                "{names} has the result of a device link, whose device functions cannot be called from elsewhere: link \
-                 what it was made of instead"
-            );
-            let hint = Diagnostic::new(Severity::Info, codes::LINKED_OBJECT, text);
-            self.hints.push(hint);
         }
     }
 

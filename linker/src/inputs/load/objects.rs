@@ -173,7 +173,7 @@ impl<'d> Loader<'_, 'd> {
         let count = self.images.len();
         self.add(&source.name, Cow::Borrowed(&source.data), checked)?;
         if self.images.len() > count {
-            self.all_name_kernels = false;
+            self.host_use.add_unsaid();
             self.unnamed_module(&source.name);
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! LTO-IR takes part in a link as one object. Where it is the whole program,
 //! nothing is left to be linked.
 
+use std::cell::OnceCell;
 use std::time::Instant;
 
 use cudalink_jitlink::{Kind, Library};
@@ -9,23 +10,89 @@ use super::super::link_time::{
     self, Holder, Intermediate, LinkTime, OBJECT, Optimized, Optimizer, Scope,
 };
 use super::super::ptx::{Fate, Product, Source};
-use super::super::recorded::agree;
+use super::super::recorded::{Agreed, agree};
 use super::super::times::Compilation;
-use super::super::{Image, Kernels};
+use super::super::{Behaviour, Environment, Image, Limits};
 use super::archives::Deferred;
 use super::names::Names;
 use super::{Loader, Stop, is_of_system_library};
 use crate::codes;
-use crate::container::host::{ReferenceKind, ReferenceScope};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::report::unmatched_kernels;
+
+/// LTO-IR, and what comes of it.
+#[derive(Default)]
+pub(super) struct Optimization<'d> {
+    pub(super) intermediates: Vec<Intermediate<'d>>,
+    /// What optimizes it, once there is some.
+    library: OnceCell<Library>,
+    /// How all of it is compiled, once it is known.
+    pub(super) agreed: Agreed,
+    /// The device runtime, where only optimized code can tell whether it is
+    /// needed.
+    pub(super) runtime: Option<Deferred<'d>>,
+    /// Whether it was all code of the program but that of the device runtime.
+    pub(super) scope: Scope,
+    /// Whether the compiler made the image of all of it, with nothing left to link.
+    pub(super) is_made_whole: bool,
+    /// What was made, if that is the result.
+    pub(super) finished: Option<Vec<u8>>,
+}
+
+impl<'d> Optimization<'d> {
+    /// Nothing yet, which is to be compiled within these limits.
+    pub(super) fn within(limits: Limits) -> Self {
+        Self {
+            agreed: Agreed::by(limits),
+            scope: Scope::Part,
+            ..Self::default()
+        }
+    }
+
+    /// The library, which is looked for once, for an input of this name.
+    fn library(
+        &self,
+        settings: &LinkTime,
+        name: &str,
+        environment: &Environment,
+    ) -> Result<&Library, Diagnostic> {
+        if let Some(library) = self.library.get() {
+            return Ok(library);
+        }
+        let library = settings.library(name, environment)?;
+        Ok(self.library.get_or_init(|| library))
+    }
+
+    /// How many objects come before what is made of all LTO-IR. nvlink keeps a
+    /// place for it where a host object holds some, and not where a file of
+    /// LTO-IR or a fatbin stands; without any it loses the code.
+    fn place(&self, behaviour: Behaviour) -> Option<usize> {
+        let keeps_place = |intermediate: &&Intermediate<'_>| {
+            behaviour == Behaviour::Own || intermediate.holder == Holder::Object
+        };
+        let last = self.intermediates.iter().rfind(keeps_place);
+        last.map(|intermediate| intermediate.place)
+    }
+
+    /// Whether the device runtime waits for optimized code. For nvlink, it has to
+    /// stand behind all LTO-IR.
+    fn runtime_waits(&self, behaviour: Behaviour) -> bool {
+        let is_last = |deferred: &Deferred<'_>| deferred.behind == self.intermediates.len();
+        match (&self.runtime, behaviour) {
+            (Some(runtime), Behaviour::Nvlink) => is_last(runtime),
+            (runtime, _) => runtime.is_some(),
+        }
+    }
+}
 
 impl<'d> Loader<'_, 'd> {
     /// Takes a file of LTO-IR.
     pub(super) fn intermediate_file(&mut self, name: &str, data: &'d [u8]) -> Result<(), Stop> {
         // No host code names its kernels; nvlink takes that for a sign that none
         // is launched.
-        self.all_name_kernels &= self.wanted.is_compatible();
+        if !self.wanted.is_compatible() {
+            self.host_use.add_unsaid();
+        }
         self.intermediate(Intermediate {
             name: name.to_owned(),
             kind: Kind::LtoIr,
@@ -41,21 +108,18 @@ impl<'d> Loader<'_, 'd> {
         let Some(settings) = &self.wanted.link_time else {
             unreachable!("LTO-IR is only selected where it is optimized");
         };
-        let refusal = match self.optimizer(settings, &intermediate.name) {
-            Ok(library) => intermediate.refusal(library, self.processor.sm, self.wanted.behaviour),
-            Err(problem) => return Err(self.stop(problem)),
-        };
-        self.intermediates.push(intermediate);
+        let refusal =
+            match self
+                .optimization
+                .library(settings, &intermediate.name, self.environment)
+            {
+                Ok(library) => {
+                    intermediate.refusal(library, self.processor.sm, self.wanted.behaviour)
+                }
+                Err(problem) => return Err(self.stop(problem)),
+            };
+        self.optimization.intermediates.push(intermediate);
         refusal.map_or(Ok(()), |problem| Err(self.stop(problem)))
-    }
-
-    /// The library, which is looked for once, for an input of this name.
-    fn optimizer(&self, settings: &LinkTime, name: &str) -> Result<&Library, Diagnostic> {
-        if let Some(library) = self.optimizer.get() {
-            return Ok(library);
-        }
-        let library = settings.library(name, self.environment)?;
-        Ok(self.optimizer.get_or_init(|| library))
     }
 
     /// Has all LTO-IR optimized and compiled.
@@ -68,7 +132,7 @@ impl<'d> Loader<'_, 'd> {
             true => Scope::Part,
             false => settings.scope,
         };
-        if self.intermediates.is_empty() {
+        if self.optimization.intermediates.is_empty() {
             let text = "Ignoring -dlto option because no LTO objects found";
             self.warn(codes::NO_LTO_INPUT, text.to_owned())?;
             // nvlink notices that it was an error when it merges the first object.
@@ -79,9 +143,10 @@ impl<'d> Loader<'_, 'd> {
             return self.take_runtime();
         }
         self.agree(settings)?;
-        let place = self.place_of_optimized();
+        let place = self.optimization.place(self.wanted.behaviour);
         let start = Instant::now();
-        let optimized = self.compile_intermediates(settings, scope, &self.intermediates);
+        let optimized =
+            self.compile_intermediates(settings, scope, &self.optimization.intermediates);
         let optimized = optimized.map_err(|problems| self.stop_with(problems))?;
         let compilation = Compilation::of_intermediates(start.elapsed());
         self.compilations.push(compilation);
@@ -91,10 +156,10 @@ impl<'d> Loader<'_, 'd> {
         }
         if settings.emit_ptx {
             self.warn_of_unmatched(&optimized.ptx)?;
-            self.finished = Some(optimized.ptx);
+            self.optimization.finished = Some(optimized.ptx);
             return Ok(());
         }
-        self.is_whole_program = scope == Scope::Program;
+        self.optimization.scope = scope;
         self.compile_optimized(optimized.ptx, scope, place)
     }
 
@@ -127,8 +192,8 @@ impl<'d> Loader<'_, 'd> {
             return Err(self.stop(Diagnostic::fatal(codes::NO_DEVICE_RUNTIME, text)));
         }
         if product == Product::Program {
-            self.is_made_whole = true;
-            self.finished = Some(made);
+            self.optimization.is_made_whole = true;
+            self.optimization.finished = Some(made);
             return Ok(());
         }
         let object = Image {
@@ -139,7 +204,7 @@ impl<'d> Loader<'_, 'd> {
         };
         if let Some(place) = place {
             self.images.insert(place, object);
-            if let Some(runtime) = &mut self.runtime
+            if let Some(runtime) = &mut self.optimization.runtime
                 && place <= runtime.place
             {
                 runtime.place += 1;
@@ -164,13 +229,14 @@ impl<'d> Loader<'_, 'd> {
     /// it.
     fn has_kernel(&mut self, ptx: &[u8]) -> Result<bool, Stop> {
         let has_kernel = link_time::has_kernel(ptx);
-        if has_kernel || self.names_in_use().is_empty() {
+        if has_kernel || self.host_use.options(&self.wanted.kernels).is_empty() {
             return Ok(has_kernel);
         }
         let Some(settings) = &self.wanted.link_time else {
             return Ok(false);
         };
-        let whole = self.compile_intermediates(settings, Scope::Part, &self.intermediates);
+        let whole =
+            self.compile_intermediates(settings, Scope::Part, &self.optimization.intermediates);
         let whole = whole.map_err(|problems| self.stop_with(problems))?;
         Ok(link_time::has_kernel(&whole.ptx))
     }
@@ -183,17 +249,6 @@ impl<'d> Loader<'_, 'd> {
         let text = format!("requested LTO but '{name}' not built for LTO so doing partial LTO");
         self.diagnostics
             .push(Diagnostic::new(Severity::Info, codes::PARTIAL_LTO, text));
-    }
-
-    /// How many objects come before what is made of all LTO-IR. nvlink keeps a
-    /// place for it where a host object holds some, and not where a file of
-    /// LTO-IR or a fatbin stands; without any it loses the code.
-    fn place_of_optimized(&self) -> Option<usize> {
-        let keeps_place = |intermediate: &&Intermediate<'_>| {
-            !self.wanted.is_compatible() || intermediate.holder == Holder::Object
-        };
-        let last = self.intermediates.iter().rfind(keeps_place);
-        last.map(|intermediate| intermediate.place)
     }
 
     /// Adds the names of LTO-IR, which has to be compiled for that.
@@ -217,11 +272,13 @@ impl<'d> Loader<'_, 'd> {
         scope: Scope,
         intermediates: &[Intermediate<'_>],
     ) -> Result<Optimized, Vec<Diagnostic>> {
-        let library = self.optimizer(settings, &intermediates[0].name);
+        let library = self
+            .optimization
+            .library(settings, &intermediates[0].name, self.environment);
         let library = library.map_err(|problem| vec![problem])?;
         let optimizer = Optimizer {
             settings,
-            agreed: &self.agreed,
+            agreed: &self.optimization.agreed,
             processor: self.processor,
             environment: self.environment,
             behaviour: self.wanted.behaviour,
@@ -231,13 +288,18 @@ impl<'d> Loader<'_, 'd> {
 
     /// Finds how all LTO-IR is to be compiled.
     fn agree(&mut self, settings: &LinkTime) -> Result<(), Stop> {
-        let records: Vec<_> = self.intermediates.iter().map(|one| one.record).collect();
+        let records: Vec<_> = self
+            .optimization
+            .intermediates
+            .iter()
+            .map(|one| one.record)
+            .collect();
         let limits = self.wanted.assembler.limits;
         let mut notes = Vec::new();
         let agreed = agree(&records, limits, self.wanted.behaviour, &mut notes);
         self.diagnostics.extend(notes);
-        self.agreed = agreed.map_err(|problem| self.stop(problem))?;
-        let threads = self.agreed.limits.threads;
+        self.optimization.agreed = agreed.map_err(|problem| self.stop(problem))?;
+        let threads = self.optimization.agreed.limits.threads;
         if settings.threads.is_some() && threads.is_some_and(|count| count != 1) {
             let text = "Incompatible options '-split-compile' and '-split-compile-extended', \
                         using '-split-compile-extended'";
@@ -267,20 +329,15 @@ impl<'d> Loader<'_, 'd> {
         }
     }
 
-    /// Whether the device runtime is among the inputs. For nvlink, it has to
-    /// stand behind all LTO-IR.
+    /// Whether the device runtime is among the inputs.
     fn has_runtime(&self) -> bool {
-        let is_last = |deferred: &Deferred<'_>| deferred.behind == self.intermediates.len();
-        let is_there = match (&self.runtime, self.wanted.is_compatible()) {
-            (Some(runtime), true) => is_last(runtime),
-            (runtime, _) => runtime.is_some(),
-        };
-        is_there || self.images.iter().any(Image::is_of_system_library)
+        let waits = self.optimization.runtime_waits(self.wanted.behaviour);
+        waits || self.images.iter().any(Image::is_of_system_library)
     }
 
     /// Links the device runtime, if it is known by now that it is needed.
     fn take_runtime(&mut self) -> Result<(), Stop> {
-        let Some(runtime) = self.runtime.take() else {
+        let Some(runtime) = self.optimization.runtime.take() else {
             return Ok(());
         };
         if !self.needs_system_library() {
@@ -298,7 +355,7 @@ impl<'d> Loader<'_, 'd> {
             Diagnostic::fatal(codes::MISSING_PTXAS, text).with_detail(why)
         });
         let ptxas = ptxas.map_err(|problem| self.stop(problem))?;
-        let ptxas = ptxas.limited(self.agreed.limits);
+        let ptxas = ptxas.limited(self.optimization.agreed.limits);
         if self.wanted.is_compatible() {
             self.diagnostics.forget_options();
         }
@@ -321,58 +378,14 @@ impl<'d> Loader<'_, 'd> {
     fn compiler_options(&self, scope: Scope) -> Vec<String> {
         let mut options = Vec::new();
         // nvlink asks for it where the result has a place in a link.
-        let is_linked = self.has_runtime() && self.place_of_optimized().is_some();
+        let is_linked =
+            self.has_runtime() && self.optimization.place(self.wanted.behaviour).is_some();
         if scope == Scope::Part || is_linked {
             options.push("--device-c".to_owned());
         }
         match scope {
             Scope::Part => options.push("--force-device-c".to_owned()),
-            Scope::Program => options.extend(self.names_in_use()),
-        }
-        options
-    }
-
-    /// The options that name what host code uses of a whole program; everything
-    /// else may go. Without any, everything stays.
-    fn names_in_use(&self) -> Vec<String> {
-        use {ReferenceKind as K, ReferenceScope as S};
-        let of = |kind, scope| -> Vec<String> {
-            match &self.wanted.kernels {
-                Kernels::All => Vec::new(),
-                Kernels::Containing { kernels, variables } => {
-                    let parts = match kind {
-                        K::Kernel => kernels,
-                        K::Variable | K::Constant => variables,
-                    };
-                    parts.iter().map(|part| format!("*{part}*")).collect()
-                }
-                Kernels::NamedByHost => {
-                    let names: Vec<&str> = super::patterns(self.references.iter(), kind, scope);
-                    names.into_iter().map(str::to_owned).collect()
-                }
-            }
-        };
-        let is_known = match &self.wanted.kernels {
-            Kernels::All => false,
-            Kernels::Containing { .. } => true,
-            Kernels::NamedByHost => self.all_name_kernels,
-        };
-        if !is_known {
-            return Vec::new();
-        }
-        let mut options = vec!["-has-global-host-info".to_owned()];
-        for (option, kind, scope) in [
-            ("ek", K::Kernel, S::External),
-            ("ik", K::Kernel, S::Internal),
-            ("ec", K::Constant, S::External),
-            ("ic", K::Constant, S::Internal),
-            ("eg", K::Variable, S::External),
-            ("ig", K::Variable, S::Internal),
-        ] {
-            let patterns = of(kind, scope);
-            if !patterns.is_empty() {
-                options.push(format!("-host-ref-{option}={}", patterns.join(",")));
-            }
+            Scope::Program => options.extend(self.host_use.options(&self.wanted.kernels)),
         }
         options
     }
