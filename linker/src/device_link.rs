@@ -343,8 +343,9 @@ impl<'a> Job<'a> {
             linked.add(None, Diagnostic::unknown_processor(sm));
         }
         let mut failed = !unknown.is_empty();
+        let mut registered = HashSet::new();
         for sm in known {
-            failed |= !self.link_into(&mut linked, sm, messages);
+            failed |= !self.link_into(&mut linked, &mut registered, sm, messages);
         }
         if failed {
             linked.images.clear();
@@ -366,7 +367,13 @@ impl<'a> Job<'a> {
     }
 
     /// Links for one processor and adds what comes of it. Returns whether that is an image.
-    fn link_into(self, linked: &mut Linked, sm: Sm, messages: &Filter) -> bool {
+    fn link_into(
+        self,
+        linked: &mut Linked,
+        registered: &mut HashSet<String>,
+        sm: Sm,
+        messages: &Filter,
+    ) -> bool {
         let report = &mut |diagnostic| {
             let Some(diagnostic) = messages.wanted(diagnostic) else {
                 return false;
@@ -379,7 +386,7 @@ impl<'a> Job<'a> {
         for module in one.modules.unwrap_or_default() {
             // Code of other modules is linked like that of a library.
             if let Module::Named(name) = module
-                && !linked.modules.contains(&name)
+                && registered.insert(name.clone())
             {
                 linked.modules.push(name);
             }

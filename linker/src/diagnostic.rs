@@ -561,6 +561,8 @@ pub fn some_of(names: &[String]) -> Option<String> {
 #[derive(Debug, Clone, Default)]
 pub struct Diagnostics {
     messages: Vec<Diagnostic>,
+    /// The greatest severity of all.
+    worst: Option<Severity>,
     /// Whether options about messages do not apply to those to come.
     forgets_options: bool,
 }
@@ -569,6 +571,7 @@ impl Diagnostics {
     /// Adds a message.
     pub fn push(&mut self, mut diagnostic: Diagnostic) {
         diagnostic.is_settled |= self.forgets_options;
+        self.worst = self.worst.max(Some(diagnostic.severity));
         self.messages.push(diagnostic);
     }
 
@@ -585,20 +588,25 @@ impl Diagnostics {
 
     /// Takes out what was said after the first `count` messages.
     pub(crate) fn split_off(&mut self, count: usize) -> Self {
+        let messages = self.messages.split_off(count);
+        let worst = |messages: &[Diagnostic]| messages.iter().map(|m| m.severity).max();
+        self.worst = worst(&self.messages);
         Self {
-            messages: self.messages.split_off(count),
-            ..Self::default()
+            worst: worst(&messages),
+            messages,
+            forgets_options: false,
         }
     }
 
     /// Adds all messages of others.
     pub(crate) fn append(&mut self, mut others: Self) {
+        self.worst = self.worst.max(others.worst);
         self.messages.append(&mut others.messages);
     }
 
     /// Whether some message makes the link fail.
     pub fn has_errors(&self) -> bool {
-        self.errors().next().is_some()
+        self.worst >= Some(Severity::Error)
     }
 
     /// Whether some message is a warning.
@@ -610,7 +618,7 @@ impl Diagnostics {
 
     /// Whether some message ends the link at once.
     pub fn has_fatal(&self) -> bool {
-        self.messages.iter().any(|m| m.severity == Severity::Fatal)
+        self.worst == Some(Severity::Fatal)
     }
 
     /// The messages that make the link fail.

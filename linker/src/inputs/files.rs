@@ -176,7 +176,7 @@ impl Files {
     pub fn read(wanted: &Wanted, environment: &Environment) -> Self {
         let mut reader = Reader {
             wanted,
-            archives: Vec::new(),
+            archives: HashSet::new(),
             opened: Vec::new(),
         };
         let contents = contents::read_all(&wanted.files);
@@ -194,7 +194,7 @@ impl Files {
     pub fn add(&mut self, path: &Path, wanted: &Wanted) {
         let mut reader = Reader {
             wanted,
-            archives: Vec::new(),
+            archives: HashSet::new(),
             opened: std::mem::take(&mut self.0),
         };
         reader.file(path, read(path));
@@ -240,7 +240,7 @@ impl Files {
 struct Reader<'a> {
     wanted: &'a Wanted,
     /// Every archive so far. The same one is linked once, whatever its names.
-    archives: Vec<Handle>,
+    archives: HashSet<Handle>,
     opened: Vec<Opened>,
 }
 
@@ -325,11 +325,10 @@ impl Reader<'_> {
         let mut members = Vec::new();
         let mut completed = None;
         if detect(&data) == InputKind::Archive {
-            if let Ok(handle) = Handle::from_path(path) {
-                if self.archives.contains(&handle) {
-                    return Opened::Nothing;
-                }
-                self.archives.push(handle);
+            if let Ok(handle) = Handle::from_path(path)
+                && !self.archives.insert(handle)
+            {
+                return Opened::Nothing;
             }
             members = self.thin_members(path, &data);
             if self.wanted.behaviour == Behaviour::Nvlink {
