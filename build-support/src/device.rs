@@ -83,7 +83,7 @@ pub(crate) fn link(
             Severity::Text => {}
             Severity::Info => hints.push(text),
             Severity::Warning => output::message("warning", &text),
-            _ => problems.push(text),
+            Severity::Error | Severity::Fatal => problems.push(text),
         }
     }
     match linked.is_complete() {

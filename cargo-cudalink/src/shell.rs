@@ -230,7 +230,12 @@ fn option(flag: &Spelling) -> Arg {
         Value::Choice(words) => PossibleValuesParser::new(words.iter().copied()).into(),
         Value::Processor => PossibleValuesParser::new(Sm::KNOWN.map(|sm| sm.to_string())).into(),
         Value::Truth => PossibleValuesParser::new(["true", "false"]).into(),
-        _ => ValueParser::os_string(),
+        Value::Nothing
+        | Value::Text
+        | Value::Texts
+        | Value::Number
+        | Value::SixtyFour
+        | Value::List => ValueParser::os_string(),
     };
     let least = usize::from(flag.implied.is_none());
     argument

@@ -16,7 +16,6 @@ pub use filter::Filter;
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
 pub enum Severity {
     /// Text that was asked for, shown as it is.
     Text,

@@ -139,12 +139,12 @@ impl Walk<'_, '_> {
                     self.findings.push(damaged(file, &error));
                 }
             }
-            known @ (InputKind::Cubin | InputKind::Fatbin | InputKind::Ptx | InputKind::LtoIr) => {
-                self.findings.push(device_code(file, known));
-            }
-            _ => {
+            InputKind::Unknown => {
                 let foreign = Foreign::of(Path::new(file), data);
                 self.findings.push(not_a_host_file(file, &foreign));
+            }
+            known @ (InputKind::Cubin | InputKind::Fatbin | InputKind::Ptx | InputKind::LtoIr) => {
+                self.findings.push(device_code(file, known));
             }
         }
     }
@@ -193,7 +193,7 @@ fn not_a_host_file(file: &str, foreign: &Foreign) -> Finding {
             format!("{NEITHER}, but a text that begins with '{line}'"),
             None,
         ),
-        _ => (NEITHER.to_owned(), None),
+        Foreign::Other => (NEITHER.to_owned(), None),
     };
     Finding {
         fix,

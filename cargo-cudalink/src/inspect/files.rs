@@ -112,8 +112,8 @@ fn bytes(
             Ok(())
         }
         // An archive may hold anything beside device code; a file named by the user may not.
-        _ if depth < MAX_DEPTH => Ok(()),
-        _ => Err(unknown(Path::new(&report.name), data)),
+        InputKind::Unknown if depth < MAX_DEPTH => Ok(()),
+        InputKind::Unknown => Err(unknown(Path::new(&report.name), data)),
     };
     report.error = result.err();
     report
@@ -130,7 +130,7 @@ fn unknown(path: &Path, data: &[u8]) -> Failure {
             format!("a text of libtool, which stands for {}", files.join(", "))
         }
         Foreign::Text(line) => format!("{WHAT}, but a text that begins with '{line}'"),
-        _ => WHAT.to_owned(),
+        Foreign::Other => WHAT.to_owned(),
     })
 }
 

@@ -56,7 +56,7 @@ fn as_word<S: Serializer>(kind: &InputKind, serializer: S) -> Result<S::Ok, S::E
         InputKind::Ptx => "ptx",
         InputKind::LtoIr => "lto-ir",
         InputKind::Bitcode => "bitcode",
-        _ => "unknown",
+        InputKind::Unknown => "unknown",
     })
 }
 

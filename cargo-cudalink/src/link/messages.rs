@@ -25,7 +25,7 @@ pub(super) fn print(messages: &[Message]) {
             }
             Severity::Info => (NOTE, "info"),
             Severity::Warning => (NOTE, "warning"),
-            _ => (ERROR, "error"),
+            Severity::Error | Severity::Fatal => (ERROR, "error"),
         };
         anstream::eprintln!("{style}{severity}{style:#}: {text}");
     }

@@ -189,7 +189,14 @@ impl Objects {
                 .object(&name, data)
                 .map_err(|error| anyhow!(error.in_input(&name))),
             // What is linked already is no matter of this link, and the rest no input of a host link.
-            _ => Ok(()),
+            InputKind::HostExecutable
+            | InputKind::SharedLibrary
+            | InputKind::Bitcode
+            | InputKind::Cubin
+            | InputKind::Fatbin
+            | InputKind::Ptx
+            | InputKind::LtoIr
+            | InputKind::Unknown => Ok(()),
         }
     }
 

@@ -81,7 +81,6 @@ pub enum Flag {
 
 /// What follows an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Value {
     /// Nothing may.
     Nothing,

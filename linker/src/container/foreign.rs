@@ -6,7 +6,6 @@ use super::libtool;
 
 /// What a file is that no part of a link takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Foreign {
     /// Nothing is in it.
     Empty,

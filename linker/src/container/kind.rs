@@ -13,7 +13,6 @@ use crate::{cubin, fatbin};
 
 /// What a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
 pub enum InputKind {
     /// A CUDA object or executable.
     Cubin,

@@ -317,7 +317,7 @@ impl Image<'_> {
             let level = match shown.severity {
                 Severity::Text | Severity::Info => Level::Info,
                 Severity::Warning => Level::Warning,
-                _ => Level::Error,
+                Severity::Error | Severity::Fatal => Level::Error,
             };
             remarks.push(self.message(level, Some(shown.code.as_str()), shown.text));
         }
