@@ -77,6 +77,28 @@ fn what_can_be_linked_and_is_needed_is_linked() -> Result<()> {
 }
 
 #[test]
+fn what_to_do_about_processors_is_said_of_links_that_succeed_too() -> Result<()> {
+    if is_skipped()? {
+        return Ok(());
+    }
+    let program = LAUNCHING.replace(
+        "fn launch()",
+        "#[link_name = \"launch_alone\"]\nfn launch()",
+    );
+    let project = Project::new(&program, &["static=alone", "static=twice_older"])?;
+    for (chosen, expected) in [
+        (&[][..], "warning: app: nothing is linked for sm_80"),
+        (&["--arch=sm_90"], "warning: app: SM Arch ('sm_90') not found in"),
+    ] {
+        let (_, err) = project.succeed(&[&["build"], chosen].concat(), &[])?;
+        let help = "warning: app: compile every object for every processor";
+        ensure!(err.contains(expected) && err.contains(help), "{err}");
+        project.write("src/main.rs", &format!("// Changed.\n{program}"))?;
+    }
+    Ok(())
+}
+
+#[test]
 fn the_first_library_that_defines_a_function_counts_and_others_are_told_of() -> Result<()> {
     if is_skipped()? {
         return Ok(());

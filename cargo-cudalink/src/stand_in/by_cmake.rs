@@ -6,17 +6,21 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use rustnvlink::codes;
+use rustnvlink::codes::{self, Code};
 use rustnvlink::device_link::Linked;
 
 use super::left_out::package;
 
+/// The codes of messages that name inputs without code for a processor.
+pub(super) const LACKING: [Code; 2] = [codes::MISSING_ARCH_CODE, codes::PROCESSOR_LEFT_OUT];
+
 /// What to do where CMake has compiled something, and not for a processor of the link.
 pub(super) fn help(linked: &Linked) -> Option<String> {
-    let messages = linked.messages.iter();
+    let messages = linked.messages.iter().map(|message| &message.diagnostic);
     let lacking: Vec<&str> = messages
-        .filter(|message| message.diagnostic.code == codes::MISSING_ARCH_CODE)
-        .map(|message| &*message.diagnostic.text)
+        .filter(|diagnostic| LACKING.contains(&diagnostic.code))
+        .flat_map(|diagnostic| [Some(&*diagnostic.text), diagnostic.detail.as_deref()])
+        .flatten()
         .collect();
     let files = linked.files.iter().filter(|file| {
         let quoted = format!("'{file}'");
@@ -61,10 +65,20 @@ mod tests {
             place("by-cc-0123456789abcdef/out/libc.a:c.o"),
         ];
         let files = files.map(|file| file.display().to_string());
-        let check = |code: codes::Code, expected: Option<&str>| {
+        let check = |code: Code, detail: Option<&str>, expected: Option<&str>| {
             let messages = files.iter().map(|file| {
-                let text = format!("SM Arch ('sm_80') not found in '{file}'");
-                Message::new(None, Diagnostic::new(Severity::Warning, code, text))
+                let named = format!("'{file}' {}", detail.unwrap_or_default());
+                let diagnostic = match detail {
+                    Some(_) => {
+                        Diagnostic::new(Severity::Warning, code, "nothing is linked for sm_80")
+                            .with_detail(named)
+                    }
+                    None => {
+                        let text = format!("SM Arch ('sm_80') not found in {named}");
+                        Diagnostic::new(Severity::Warning, code, text)
+                    }
+                };
+                Message::new(None, diagnostic)
             });
             let mut linked = Linked::default();
             linked.files = files.to_vec();
@@ -72,7 +86,9 @@ mod tests {
             assert_eq!(help(&linked).as_deref(), expected);
         };
         let expected = "CMake keeps the processors of its first run: `cargo clean -p by-cmake` lets it begin anew";
-        check(codes::MISSING_ARCH_CODE, Some(expected));
-        check(codes::IGNORED_INPUT, None);
+        check(codes::MISSING_ARCH_CODE, None, Some(expected));
+        let others = Some("has code for others only");
+        check(codes::PROCESSOR_LEFT_OUT, others, Some(expected));
+        check(codes::IGNORED_INPUT, None, None);
     }
 }

@@ -189,6 +189,8 @@ impl Image<'_> {
             return Ok(Err(linked));
         }
         self.say_all(self.remarks(&linked));
+        let advice = help_with_processors(&linked).into_iter();
+        self.say_all(advice.map(|text| self.message(Level::Warning, None, text)));
         let (data, record) = self.host_object(linked, objects)?;
         self.journal.add(&Event::Linked(record.report.clone()));
         let object = entry.put(&key, &data, &record)?;
@@ -382,15 +384,21 @@ fn help(linked: &Linked, objects: &Objects, libraries: Vec<String>) -> Vec<Strin
                 .to_owned(),
         );
     }
-    if linked.has(codes::MISSING_ARCH_CODE) {
-        help.push(
-            "compile every object for every processor of the link (nvcc --generate-code), or name the processors \
-             that all of them have code for with --arch"
-                .to_owned(),
-        );
-        help.extend(by_cmake::help(linked));
-    }
+    help.extend(help_with_processors(linked));
     help
+}
+
+/// What to do where some inputs have no code for a processor. That may be meant, so that the link need not have failed.
+fn help_with_processors(linked: &Linked) -> Vec<String> {
+    if !by_cmake::LACKING.iter().any(|&code| linked.has(code)) {
+        return Vec::new();
+    }
+    let general = "compile every object for every processor of the link (nvcc --generate-code), or name the processors \
+        that all of them have code for with --arch";
+    [Some(general.to_owned()), by_cmake::help(linked)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// Whether something is undefined for a processor that all objects have code for. What is undefined for another one may
