@@ -28,6 +28,9 @@ pub(super) struct UserLinkers {
 
 impl UserLinkers {
     /// Finds them with the configuration that counts in a folder, and takes those out of the command that would be used in place of ours.
+    ///
+    /// That of this machine is always among them: it links build scripts and procedural macros, which cargo would build
+    /// again whenever builds for this machine and for another one take turns.
     pub(super) fn find(
         config: &Config,
         folder: &Path,
@@ -72,19 +75,29 @@ impl UserLinkers {
                 left.flags = flags;
                 found.rustflags = Some(left.encode()?);
             }
-            let of_option = || given.linker(&triple, folder);
-            let linker = match of_crate
-                .clone()
-                .or(in_flags)
-                .map_or_else(of_option, |linker| Ok(Some(linker)))?
-            {
+            let linker = match of_crate.clone().or(in_flags) {
                 Some(linker) => linker,
-                None => config.linker(target)?.unwrap_or_else(|| DEFAULT.into()),
+                None => configured(config, &given, folder, &triple)?,
             };
             found.by_triple.insert(triple, linker);
         }
+        let host = config.host_triple()?.to_owned();
+        if is_linux(&host) && !found.by_triple.contains_key(&host) {
+            // Flags of rustc are for targets alone where these are named.
+            let linker = configured(config, &given, folder, &host)?;
+            found.by_triple.insert(host, linker);
+        }
         Ok(found)
     }
+}
+
+/// The linker for a target where no flag of rustc names it.
+fn configured(config: &Config, given: &Given, folder: &Path, triple: &str) -> Result<PathBuf> {
+    let linker = match given.linker(triple, folder)? {
+        Some(linker) => Some(linker),
+        None => config.linker(triple)?,
+    };
+    Ok(linker.unwrap_or_else(|| DEFAULT.into()))
 }
 
 /// Takes the linker out of flags of rustc; the last one counts.
@@ -201,19 +214,30 @@ mod tests {
     }
 
     #[test]
-    fn only_linkers_of_linux_are_found() {
+    fn only_linkers_of_linux_are_found_and_always_that_of_this_machine() {
         let folder = tempfile::tempdir().unwrap();
-        let mut command = cargo_options::Build::default();
-        command.common.target = vec![
-            "wasm32-unknown-unknown".to_owned(),
-            "aarch64-unknown-linux-gnu".to_owned(),
-            "x86_64-unknown-none".to_owned(),
-        ];
         let config = Config::load_with_cwd(folder.path()).unwrap();
-        let found = UserLinkers::find(&config, folder.path(), &mut command);
-        let found = found.unwrap().by_triple;
-        let triples: Vec<&str> = found.keys().map(String::as_str).collect();
-        assert_eq!(triples, ["aarch64-unknown-linux-gnu"]);
+        let host = config.host_triple().unwrap();
+        let check = |targets: &[&str], settings: &[&str], expected: &[(&str, &str)]| {
+            let mut command = cargo_options::Build::default();
+            let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+            command.common.target = owned(targets);
+            command.common.config = owned(settings);
+            let found = UserLinkers::find(&config, folder.path(), &mut command);
+            let expected = expected.iter();
+            let expected: BTreeMap<String, PathBuf> = expected
+                .filter(|(triple, _)| is_linux(triple))
+                .map(|(triple, linker)| ((*triple).to_owned(), PathBuf::from(linker)))
+                .collect();
+            assert_eq!(found.unwrap().by_triple, expected, "{targets:?}");
+        };
+        let other = "riscv64gc-unknown-linux-gnu";
+        let targets = ["wasm32-unknown-unknown", other, "x86_64-unknown-none"];
+        check(&targets, &[], &[(other, "cc"), (host, "cc")]);
+        check(&targets[..1], &[], &[(host, "cc")]);
+        check(&[], &[], &[(host, "cc")]);
+        let of_host = format!("target.{host}.linker='own'");
+        check(&[other], &[&of_host], &[(other, "cc"), (host, "own")]);
     }
 
     #[test]
