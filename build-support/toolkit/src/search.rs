@@ -47,6 +47,8 @@ pub enum Refusal {
     NotSet,
     /// There is no such folder.
     NoFolder,
+    /// There is a file where a folder has to be.
+    File,
     /// The folder exists but lacks this file, without which it is no toolkit.
     Lacks(PathBuf),
     /// No program of this name in the folders of `PATH`.
@@ -64,6 +66,7 @@ impl fmt::Display for Refusal {
         match self {
             Self::NotSet => f.write_str("not set"),
             Self::NoFolder => f.write_str("does not exist"),
+            Self::File => f.write_str("is a file, and no folder of a toolkit"),
             Self::Lacks(file) => write!(f, "has no {}", file.display()),
             Self::NoProgram(name) => write!(f, "no {name} on PATH"),
             Self::Python(reason) => write!(f, "failed: {reason}"),
@@ -95,6 +98,7 @@ impl Attempt {
             Refusal::NoFolder => Some("do not exist".to_owned()),
             Refusal::Holds(what) => Some(format!("hold no {what}")),
             Refusal::NotSet
+            | Refusal::File
             | Refusal::Lacks(_)
             | Refusal::NoProgram(_)
             | Refusal::Python(_)

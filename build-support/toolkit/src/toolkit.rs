@@ -147,7 +147,10 @@ impl Toolkit {
     /// Takes `root` for a toolkit if it holds the programs that make it one.
     pub(crate) fn open(root: PathBuf, origin: Origin) -> Result<Self, Refusal> {
         if !root.is_dir() {
-            return Err(Refusal::NoFolder);
+            return Err(match root.exists() {
+                true => Refusal::File,
+                false => Refusal::NoFolder,
+            });
         }
         for tool in [Tool::Nvcc, Tool::Ptxas] {
             let program = root.join("bin").join(tool.name());

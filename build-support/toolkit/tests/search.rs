@@ -189,6 +189,11 @@ fn a_named_folder_is_the_only_place() {
             .contains("name the folder of a toolkit, which holds bin/nvcc"),
         "{error}"
     );
+    let error = Search::new(&machine.environment)
+        .explicit("named/bin/nvcc")
+        .find()
+        .expect_err("it is a file");
+    assert_eq!(error.tried[0].refusal, Refusal::File);
 }
 
 #[test]
