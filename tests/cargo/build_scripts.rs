@@ -382,3 +382,28 @@ fn a_missing_toolkit_is_told_at_the_end_of_builds_that_fail() -> Result<()> {
     ensure!(last.contains("`cargo cudalink toolkit install`"), "{err}");
     Ok(())
 }
+
+#[test]
+fn a_chosen_compiler_that_does_not_run_is_told_at_the_end() -> Result<()> {
+    let project = Project::new(PLAIN, &[])?;
+    project.write(
+        "build.rs",
+        "fn main() {\n\
+         let nvcc = std::env::var(\"NVCC\").unwrap();\n\
+         let mut compile = std::process::Command::new(nvcc);\n\
+         assert!(compile.args([\"-c\", \"k.cu\"]).status().unwrap().success());\n}\n",
+    )?;
+    // Without a toolkit that is told instead.
+    let toolkit = project.cargo(&["toolkit", "path"], &[])?;
+    if !toolkit.status.success() {
+        return Ok(());
+    }
+    let output = project.cargo(&["build"], &[("NVCC", "no-such-nvcc")])?;
+    let (_, err) = texts(&output);
+    ensure!(!output.status.success(), "{err}");
+    let told = "error: app: cannot run 'no-such-nvcc'";
+    ensure!(err.matches(told).count() == 1, "{err}");
+    let last = err.lines().last().unwrap_or_default();
+    ensure!(last.starts_with("help: app: the variable NVCC"), "{err}");
+    Ok(())
+}

@@ -41,7 +41,7 @@ const PROCESSORS_VARIABLE: &str = "CUDAARCHS";
 const PROCESSORS_FOR_PROJECTS: &str = "CMAKE_CUDA_ARCHITECTURES";
 
 /// What nvcc is called by, for build scripts that use the `cc` crate.
-pub(super) const COMPILER_VARIABLE: &str = "NVCC";
+pub(crate) const COMPILER_VARIABLE: &str = "NVCC";
 /// The same for CMake.
 pub(super) const COMPILER_FOR_CMAKE: &str = "CUDACXX";
 
@@ -61,6 +61,12 @@ impl Variable {
             name,
             value: value.into(),
         }
+    }
+
+    /// Whether it is this one and replaces what somebody has chosen.
+    pub(crate) fn replaces(&self, name: &str) -> bool {
+        let before = self.before.as_ref();
+        self.name == name && before.is_some_and(|before| !before.is_empty())
     }
 
     /// Sets it for a program.

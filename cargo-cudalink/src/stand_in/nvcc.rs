@@ -4,6 +4,7 @@
 //! that link makes an empty object, and compiling makes relocatable code.
 
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -15,6 +16,7 @@ use rustnvlink::device_link::{DeviceLink, Request};
 use rustnvlink::inputs::{Environment, Files, Wanted};
 use rustnvlink::output;
 
+use crate::cargo::surroundings::{COMPILER_VARIABLE, Variable};
 use crate::journal::{Event, Journal, Level, Message};
 use crate::plan::{CompiledFor, Plan};
 use crate::platform;
@@ -132,8 +134,24 @@ impl Action {
     }
 }
 
+/// What to do where a compiler of the user's choice does not run.
+const CHOSEN: &str = "the variable NVCC chooses the compiler; without it that is the nvcc of the CUDA toolkit";
+
 /// Does what nvcc would do.
 pub(crate) fn run(plan: &Plan, arguments: Vec<OsString>) -> Result<ExitCode> {
+    let done = act(plan, arguments);
+    if let Err(error) = &done {
+        // What is said here drowns in what build scripts print.
+        say(plan, Level::Error, &style::reason(error));
+        let is_chosen = |variable: &Variable| variable.replaces(COMPILER_VARIABLE);
+        if error.is::<io::Error>() && plan.variables.iter().any(is_chosen) {
+            say(plan, Level::Help, CHOSEN);
+        }
+    }
+    done
+}
+
+fn act(plan: &Plan, arguments: Vec<OsString>) -> Result<ExitCode> {
     let toolkit = match &plan.toolkit {
         Ok(toolkit) => toolkit,
         Err(why) => {
