@@ -4,12 +4,14 @@
 //! kernels it launches, and an image is made again only when one of these changes.
 
 use std::collections::HashSet;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
 use std::mem;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 use memchr::memmem;
+use object::archive::THIN_MAGIC;
 use rustnvlink::container::host::{EXECUTABLE_SECTION, ModuleId, RELOCATABLE_SECTION};
 use rustnvlink::container::{Archive, HostFile, InputKind, archive, detect};
 use rustnvlink::error::ParseError;
@@ -52,7 +54,10 @@ impl Objects {
     pub(crate) fn find(files: &[PathBuf]) -> Result<Self> {
         let mut objects = Self::default();
         for path in files {
-            objects.look_into(path, &read(path)?)?;
+            let concerns_us = mentions_device_code(path).with_context(|| cannot_read(path))?;
+            if concerns_us {
+                objects.look_into(path, &read(path)?)?;
+            }
         }
         Ok(objects)
     }
@@ -286,5 +291,64 @@ pub(super) fn shown(path: &Path) -> String {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).with_context(|| format!("cannot read {}", path.display()))
+    fs::read(path).with_context(|| cannot_read(path))
+}
+
+fn cannot_read(path: &Path) -> String {
+    format!("cannot read {}", path.display())
+}
+
+/// What the names of all sections with device code end with.
+const DEVICE_CODE: &[u8] = b"fatbin";
+
+/// How much of a file is looked through at once: what stays in the cache of a processor.
+const PIECE: usize = 1 << 18;
+
+/// Whether a file may hold device code, or names files that may. Libraries of a Rust program can be very large, and most
+/// have none: they are looked through piece by piece.
+fn mentions_device_code(path: &Path) -> io::Result<bool> {
+    let mut file = File::open(path)?;
+    let finder = memmem::Finder::new(DEVICE_CODE);
+    let mut piece = Vec::with_capacity(PIECE + DEVICE_CODE.len());
+    let mut is_first = true;
+    loop {
+        let read = file.by_ref().take(PIECE as u64).read_to_end(&mut piece)?;
+        if read == 0 {
+            return Ok(false);
+        }
+        let is_thin = mem::take(&mut is_first) && piece.starts_with(&THIN_MAGIC);
+        if is_thin || finder.find(&piece).is_some() {
+            return Ok(true);
+        }
+        // The next piece may go on with what this one begins.
+        let end = piece.len().saturating_sub(DEVICE_CODE.len() - 1);
+        piece.drain(..end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn device_code_is_found_wherever_it_begins() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("library.rlib");
+        let check = |data: &[u8], expected: bool| {
+            fs::write(&path, data).unwrap();
+            assert_eq!(mentions_device_code(&path).unwrap(), expected);
+        };
+        for section in [RELOCATABLE_SECTION, EXECUTABLE_SECTION] {
+            assert!(section.as_bytes().ends_with(DEVICE_CODE));
+        }
+        check(b"", false);
+        check(b"!<thin>\n", true);
+        check(b"!<arch>\n", false);
+        for place in [0, PIECE - 6, PIECE - 3, PIECE, 2 * PIECE - 1, 3 * PIECE] {
+            let mut data = vec![b'f'; 3 * PIECE + 9];
+            check(&data, false);
+            data[place..place + 6].copy_from_slice(b"fatbin");
+            check(&data, true);
+        }
+    }
 }
