@@ -232,6 +232,13 @@ fn device_code_of_packages_is_linked_by_the_last_one() -> Result<()> {
         }
     }
 
+    // Another host compiler compiles all of it again, whichever variable chooses it.
+    for variable in ["CXX", "NVCC_CCBIN"] {
+        let wrong = [toolkit[0], (variable, "/nonexistent/c++")];
+        let ran = cargo(workspace.path(), "embedded", &wrong)?;
+        ran.fails_with(&["does not compile:", "\"-ccbin\" \"/nonexistent/c++\""])?;
+    }
+
     // The device code of a library that CMake makes.
     let ran = cargo(workspace.path(), "by-cmake", &toolkit)?;
     ran.succeeds_with(&["launched: "])?;

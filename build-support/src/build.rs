@@ -323,10 +323,6 @@ impl Build {
     }
 
     fn compiler(&self, toolkit: &Toolkit, targets: Vec<Sm>) -> Result<Compiler, Error> {
-        let host = cc::Build::new()
-            .cpp(true)
-            .cargo_metadata(false)
-            .try_get_compiler()?;
         let mut arguments = Vec::new();
         if environment::of_cargo("DEBUG")? != "false" {
             arguments.extend(debug_information(&self.arguments).map(OsString::from));
@@ -346,7 +342,7 @@ impl Build {
             launcher,
             nvcc,
             toolkit: toolkit.root().to_owned(),
-            host: host.path().to_owned(),
+            host: host_compiler()?,
             arguments,
             targets,
             code: self.code()?,
@@ -454,6 +450,16 @@ impl Build {
         }
         Ok(())
     }
+}
+
+/// The compiler behind nvcc: that of nvcc's own variable, else that of the `cc` crate, which tells cargo of the variables
+/// that it reads.
+fn host_compiler() -> Result<PathBuf, Error> {
+    if let Some(chosen) = environment::chosen("NVCC_CCBIN") {
+        return Ok(chosen.into());
+    }
+    let compiler = cc::Build::new().cpp(true).try_get_compiler()?;
+    Ok(compiler.path().to_owned())
 }
 
 /// What asks nvcc for debug information. Code for debuggers has its lines already, and nvcc warns where both are asked for.

@@ -67,8 +67,8 @@
 //!
 //! The variable `CUDALINK_ARCH` replaces the processors that a build script names (`sm_80,sm_90`), `CUDALINK_TOOLKIT` names
 //! the folder of a toolkit or the first numbers of its version (`13.0`), `NVCC` a compiler, alone or with what runs it
-//! (`ccache nvcc`; `nvcc` is that of the toolkit where `PATH` leads to none), and `CUDALINK_DLTO` (`true` or `false`)
-//! chooses link-time optimization. Cargo runs the build script again when one of these, a source or one of its headers
+//! (`ccache nvcc`; `nvcc` is that of the toolkit where `PATH` leads to none), `NVCC_CCBIN` or `CXX` the host compiler behind
+//! it, and `CUDALINK_DLTO` (`true` or `false`) chooses link-time optimization. Cargo runs the build script again when one of these, a source or one of its headers
 //! changes, and only what has changed is compiled again.
 #![forbid(unsafe_code)]
 
