@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::{self, Write as _};
 
 use anyhow::{Result, bail};
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use rustnvlink::cli::{FLAGS, LinkOptions, Spelling};
 use rustnvlink::codes;
@@ -70,7 +70,8 @@ impl Cli {
                     .map(|variable| format!("the variable {variable} says so"));
                 let tip = of_variable
                     .or_else(|| option_of_linker(&error, &arguments))
-                    .or_else(|| option_of_nvcc(&error, &arguments));
+                    .or_else(|| option_of_nvcc(&error, &arguments))
+                    .or_else(|| option_of_cargo(&error, &arguments));
                 if let Some(tip) = tip {
                     let tips = ContextValue::StyledStrs(vec![tip.into()]);
                     error.insert(ContextKind::Suggested, tips);
@@ -175,6 +176,29 @@ fn option_of_nvcc(error: &clap::Error, arguments: &[OsString]) -> Option<String>
     })
 }
 
+/// What to say of an option that a command of cargo may have: not all that clippy knows is known here, nor what later
+/// releases bring.
+fn option_of_cargo(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
+    let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let is_unknown = error.kind() == ErrorKind::UnknownArgument && option.starts_with("--");
+    let is_mistyped = match error.get(ContextKind::SuggestedArg) {
+        Some(ContextValue::String(meant)) => meant.len().abs_diff(option.len()) <= 2,
+        _ => false,
+    };
+    let word = arguments.get(1).filter(|_| is_unknown && !is_mistyped)?;
+    let command = Cli::command();
+    let command = command.find_subcommand(word)?;
+    let has_options_of_cargo = command
+        .get_arguments()
+        .any(|argument| argument.get_long() == Some("target-dir"));
+    let name = command.get_name();
+    let runs_cargo = has_options_of_cargo && name != "clean";
+    runs_cargo
+        .then(|| format!("where cargo has it: `cargo cudalink exec cargo {name} {option} ..`"))
+}
+
 /// Whether this is a command of cargo without which device code does well.
 fn compiles_nothing(word: &str) -> bool {
     const COMMANDS: [&str; 22] = [
@@ -272,6 +296,11 @@ fn takes_next_word(command: &clap::Command, subcommand: &str, option: &str) -> b
     })
 }
 
+/// An option that cargo has no longer: it says what to take instead.
+fn no_longer(option: clap::Arg) -> clap::Arg {
+    option.hide(true)
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Compile the current package, and device-link its programs
@@ -281,9 +310,10 @@ pub(crate) enum Command {
     #[command(visible_alias = "r")]
     Run(Box<WithDevice<cargo_options::Run>>),
     /// Run the tests
-    #[command(visible_alias = "t")]
+    #[command(visible_alias = "t", mut_arg("keep_going", no_longer))]
     Test(Box<WithDevice<cargo_options::Test>>),
     /// Run the benchmarks
+    #[command(mut_arg("keep_going", no_longer))]
     Bench(Box<WithDevice<cargo_options::Bench>>),
     /// Analyze the current package and report errors, but don't link
     #[command(visible_alias = "c")]
@@ -370,6 +400,29 @@ mod tests {
             number + command.get_subcommands().map(check).sum::<usize>()
         }
         assert!(check(&Cli::command()) > 10);
+    }
+
+    #[test]
+    fn options_that_only_cargo_knows_have_a_way() {
+        let check = |words: &str, expected: Option<&str>| {
+            let words: Vec<OsString> = words.split(' ').map(OsString::from).collect();
+            let error = Cli::command().try_get_matches_from(&words).unwrap_err();
+            let tip = option_of_cargo(&error, &words);
+            assert_eq!(tip.as_deref(), expected, "{words:?}");
+        };
+        let way = "where cargo has it: `cargo cudalink exec cargo clippy --allow-no-vcs ..`";
+        check("c clippy --fix --allow-no-vcs", Some(way));
+        let way = "where cargo has it: `cargo cudalink exec cargo build --of-tomorrow ..`";
+        check("c b --of-tomorrow=x", Some(way));
+        for other in [
+            "c build --relase",
+            "c build word",
+            "c build --arch=sm_90 -X",
+            "c clean --of-tomorrow",
+            "c link --of-tomorrow",
+        ] {
+            check(other, None);
+        }
     }
 
     #[test]

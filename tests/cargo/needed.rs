@@ -88,7 +88,10 @@ fn what_to_do_about_processors_is_said_of_links_that_succeed_too() -> Result<()>
     let project = Project::new(&program, &["static=alone", "static=twice_older"])?;
     for (chosen, expected) in [
         (&[][..], "warning: app: nothing is linked for sm_80"),
-        (&["--arch=sm_90"], "warning: app: SM Arch ('sm_90') not found in"),
+        (
+            &["--arch=sm_90"],
+            "warning: app: SM Arch ('sm_90') not found in",
+        ),
     ] {
         let (_, err) = project.succeed(&[&["build"], chosen].concat(), &[])?;
         let help = "warning: app: compile every object for every processor";

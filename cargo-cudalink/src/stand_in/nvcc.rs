@@ -135,7 +135,8 @@ impl Action {
 }
 
 /// What to do where a compiler of the user's choice does not run.
-const CHOSEN: &str = "the variable NVCC chooses the compiler; without it that is the nvcc of the CUDA toolkit";
+const CHOSEN: &str =
+    "the variable NVCC chooses the compiler; without it that is the nvcc of the CUDA toolkit";
 
 /// Does what nvcc would do.
 pub(crate) fn run(plan: &Plan, arguments: Vec<OsString>) -> Result<ExitCode> {
