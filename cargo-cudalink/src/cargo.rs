@@ -405,6 +405,7 @@ impl ToolkitPaths {
             None => (Vec::new(), tool(Tool::Nvcc)?),
         };
         Ok(Self {
+            version: toolkit.stated_version().map(|version| version.to_string()),
             nvcc,
             launcher,
             ptxas: tool(Tool::Ptxas)?,
@@ -430,6 +431,9 @@ fn stand_in_toolkit(
         Some(toolkit) => {
             let mut hash = Sha256::new();
             hash.update(toolkit.root().as_os_str().as_encoded_bytes());
+            if let Some(version) = toolkit.stated_version() {
+                hash.update(version.to_string());
+            }
             if let Some(nvcc) = chosen_compiler() {
                 hash.update(nvcc.as_encoded_bytes());
             }

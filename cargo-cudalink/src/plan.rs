@@ -163,6 +163,8 @@ impl CompiledFor {
 /// What is used of a toolkit.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ToolkitPaths {
+    /// The version that its files state: another toolkit may have taken its place.
+    pub(crate) version: Option<String>,
     /// The compiler driver.
     pub(crate) nvcc: PathBuf,
     /// What runs it, such as `ccache`, with its arguments.
@@ -217,7 +219,9 @@ impl Plan {
         let digest = |data: &[u8]| key(Sha256::new().chain_update(data));
         let settings = self.settings(package);
         let value = match what {
-            Tracked::Everything => serde_json::to_vec(&(settings, &self.program)),
+            Tracked::Everything => {
+                serde_json::to_vec(&(settings, &self.program, self.toolkit.as_ref().ok()))
+            }
             Tracked::Libraries => serde_json::to_vec(&settings.libraries),
         };
         let value = value.expect("choices are text");
@@ -232,7 +236,7 @@ impl Plan {
 /// What an image depends on of the choices for its package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tracked {
-    /// All of them, and the program that links.
+    /// All of them, the program that links, and the toolkit with what it runs.
     Everything,
     /// Whether there are further libraries: nothing else matters to an image without device code.
     Libraries,

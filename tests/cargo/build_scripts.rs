@@ -113,6 +113,30 @@ fn variables_of_the_configuration_choose_as_others_do() -> Result<()> {
     says(&err, &expected)
 }
 
+/// A folder such as `/usr/local/cuda` leads to another toolkit after an update.
+#[test]
+fn build_scripts_notice_that_another_toolkit_has_taken_the_place_of_one() -> Result<()> {
+    let project = Project::new(PLAIN, &[])?;
+    project.write(
+        "build.rs",
+        "fn main() {\nprintln!(\"cargo::rerun-if-env-changed=NVCC\");\n\
+         println!(\"cargo::rerun-if-changed=build.rs\");\n}\n",
+    )?;
+    for program in ["nvcc", "ptxas"] {
+        fs::create_dir_all(project.path("cuda/bin"))?;
+        project.write_program(&format!("cuda/bin/{program}"), "#!/bin/sh\n")?;
+    }
+    let toolkit = format!("--toolkit={}", project.path("cuda").display());
+    for (version, number) in [("13.0.1", 1), ("13.0.1", 0), ("13.0.2", 1)] {
+        let file = format!("{{\"cuda_nvcc\": {{\"version\": \"{version}\"}}}}");
+        project.write("cuda/version.json", &file)?;
+        let (_, err) = project.succeed(&["build", "-v", &toolkit], &[])?;
+        let runs = err.matches("/build-script-build`").count();
+        ensure!(runs == number, "{version}\n{err}");
+    }
+    Ok(())
+}
+
 #[test]
 fn build_scripts_that_ask_nobody_find_the_toolkit() -> Result<()> {
     if is_skipped()? {

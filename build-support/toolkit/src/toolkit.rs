@@ -210,11 +210,17 @@ impl Toolkit {
         if let Some(version) = self.version.get() {
             return Ok(version);
         }
-        let version = match version::stated(&self.root) {
+        let version = match self.stated_version() {
             Some(version) => version,
             None => version::ask(&self.tool(Tool::Nvcc)?)?,
         };
         Ok(self.version.get_or_init(|| version))
+    }
+
+    /// The version that a file of the toolkit states, if there is one; nothing is run to know it.
+    #[must_use]
+    pub fn stated_version(&self) -> Option<Version> {
+        version::stated(&self.root)
     }
 
     /// What a program says of its version, which may not be that of `nvcc`: some packages bring programs of several releases.
