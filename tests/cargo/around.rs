@@ -195,6 +195,19 @@ fn tests_are_called_so_in_every_profile() -> Result<()> {
 }
 
 #[test]
+fn programs_that_are_called_like_build_scripts_are_programs() -> Result<()> {
+    if is_skipped()? {
+        return Ok(());
+    }
+    let project = Project::new(PLAIN, &["static=kernel", "static=twice"])?;
+    project.write("src/bin/build_script_tool.rs", LAUNCHING)?;
+    let (_, err) = project.succeed(&["build", "--bin=build_script_tool"], &[])?;
+    let said = "DeviceLink build_script_tool (sm_90)";
+    ensure!(err.contains(said), "{err}");
+    Ok(())
+}
+
+#[test]
 fn programs_that_run_cargo_link_device_code() -> Result<()> {
     if is_skipped()? {
         return Ok(());

@@ -132,12 +132,14 @@ impl<'a> Image<'a> {
     /// What rustc has linked, which cargo's variables tell.
     fn new(plan: &'a Plan, triple: &'a str, line: &LinkLine, output: PathBuf) -> Self {
         let crate_name = env::var("CARGO_CRATE_NAME").unwrap_or_default();
-        let (name, purpose) = if crate_name.starts_with("build_script_") {
+        let program = env::var("CARGO_BIN_NAME").ok();
+        let is_test = line.is_test_harness() || platform::parent_has_argument("--test");
+        // Cargo gives a name of its own to build scripts, which are neither tests nor libraries, nor programs of the user.
+        let may_be_build_script = !is_test && program.is_none() && output.extension().is_none();
+        let (name, purpose) = if may_be_build_script && crate_name.starts_with("build_script_") {
             let package = env::var("CARGO_PKG_NAME").unwrap_or_default();
             (format!("build script of {package}"), Purpose::OfBuild)
         } else {
-            let program = env::var("CARGO_BIN_NAME").ok();
-            let is_test = line.is_test_harness() || platform::parent_has_argument("--test");
             let purpose = match line.is_procedural_macro() {
                 true => Purpose::OfBuild,
                 false => Purpose::OfUser,
