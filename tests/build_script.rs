@@ -236,7 +236,11 @@ fn device_code_of_packages_is_linked_by_the_last_one() -> Result<()> {
     for variable in ["CXX", "NVCC_CCBIN"] {
         let wrong = [toolkit[0], (variable, "/nonexistent/c++")];
         let ran = cargo(workspace.path(), "embedded", &wrong)?;
-        ran.fails_with(&["does not compile:", "\"-ccbin\" \"/nonexistent/c++\""])?;
+        ran.fails_with(&[
+            "does not compile:",
+            "help: NVCC_CCBIN or CXX names another host compiler",
+            "\"-ccbin\" \"/nonexistent/c++\"",
+        ])?;
     }
 
     // The device code of a library that CMake makes.

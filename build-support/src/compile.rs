@@ -174,10 +174,15 @@ impl Compiler {
         let mut text = String::from_utf8_lossy(&ran.stdout).into_owned();
         text.push_str(&String::from_utf8_lossy(&ran.stderr));
         if !ran.status.success() {
+            let mut text = text.trim_end().to_owned();
+            if is_about_host_compiler(&text) {
+                text.push('\n');
+                text.push_str(OTHER_HOST_COMPILER);
+            }
             return Err(Error::Compile {
                 source_file: source.to_owned(),
                 command: format!("{command:?}"),
-                text: text.trim_end().to_owned(),
+                text,
             });
         }
         output::message("warning", &text);
@@ -237,6 +242,20 @@ impl Compiler {
             .filter(|path| !path.starts_with("/usr") && !path.starts_with(&self.toolkit))
             .collect())
     }
+}
+
+/// What to do where the host compiler does not serve.
+const OTHER_HOST_COMPILER: &str = "help: NVCC_CCBIN or CXX names another host compiler; for device code alone (embed, cubin, ptx) \
+    that of this machine does, also where the program is for another one";
+
+/// Whether nvcc does not find its host compiler, or does not take it.
+fn is_about_host_compiler(said: &str) -> bool {
+    // The second is what its headers say of compilers that are too old or too new.
+    let parts = [
+        "Failed to preprocess host compiler properties",
+        "#error -- unsupported ",
+    ];
+    parts.iter().any(|part| said.contains(part))
 }
 
 /// The file names of what becomes of sources.
