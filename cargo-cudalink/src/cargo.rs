@@ -249,6 +249,7 @@ fn run_configured(
         .toolkit
         .is_none()
         .then(|| thread::spawn(|| toolkit::find(None)));
+    let host = configuration::ask_for_host(config);
     let workspace = match cargo.is_fetched() {
         true => Workspace::elsewhere(cargo.common())?,
         false => Workspace::load(cargo.manifest_path(), cargo.common())?,
@@ -256,7 +257,9 @@ fn run_configured(
     let folder = Folder::make(&workspace.target)?;
     let _in_use = folder.lock(Purpose::Use)?;
     let (packages, others) = workspace.settings(settings)?;
-    let linkers = UserLinkers::find(config, &place.configured, &mut cargo)?;
+    let host = host.join().unwrap_or_else(|panic| resume_unwind(panic));
+    let for_host = configuration::load_on(host, &place.configured)?;
+    let linkers = UserLinkers::find(&for_host, &place.configured, &mut cargo)?;
     let mut variables = cargo.use_linkers(stand_in_linkers(&folder, &linkers)?)?;
     let toolkit = chosen_or_found(others.toolkit.as_deref(), search)?;
     let found = toolkit.as_ref().ok();

@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::thread::{self, JoinHandle};
 
 use anyhow::{Context as _, Result, bail};
 use cargo_config2::{Config, ResolveOptions, Walk, de};
@@ -20,11 +21,43 @@ const INCLUDES_SINCE: u32 = 94;
 
 /// Reads the configuration that counts in a folder.
 pub(super) fn load(folder: &Path) -> Result<Config> {
+    load_with(folder, ResolveOptions::default())
+}
+
+/// The same on a machine that is this target; else cargo is asked for that, which tells much else that takes time.
+pub(super) fn load_on(host: Option<String>, folder: &Path) -> Result<Config> {
+    let options = ResolveOptions::default();
+    let options = match host {
+        Some(host) => options.host_triple(host),
+        None => options,
+    };
+    load_with(folder, options)
+}
+
+fn load_with(folder: &Path, options: ResolveOptions) -> Result<Config> {
     let what = "cargo's configuration cannot be read";
     match Files::find(folder).copies() {
-        Some(copies) => copies.load(ResolveOptions::default()).context(what),
-        None => Config::load_with_cwd(folder).context(what),
+        Some(copies) => copies.load(options).context(what),
+        None => Config::load_with_options(folder, options).context(what),
     }
+}
+
+/// Asks rustc, while other work goes on, for the target that this machine is.
+pub(super) fn ask_for_host(config: &Config) -> JoinHandle<Option<String>> {
+    let rustc = config.rustc();
+    // Behind what runs it.
+    let program = rustc.args.last().map(PathBuf::from);
+    let mut command = Command::new(program.unwrap_or_else(|| rustc.path.clone()));
+    command.arg("-vV").stdin(Stdio::null());
+    thread::spawn(move || host_of(&String::from_utf8(command.output().ok()?.stdout).ok()?))
+}
+
+/// What `rustc -vV` says of it.
+fn host_of(version: &str) -> Option<String> {
+    let host = version
+        .lines()
+        .find_map(|line| line.strip_prefix("host: "))?;
+    Some(host.to_owned())
 }
 
 /// What `--config` options say. What counts most comes last.
@@ -267,6 +300,20 @@ mod tests {
         let path = folder.join(".cargo").join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
+    }
+
+    #[test]
+    fn rustc_says_what_this_machine_is() {
+        let said =
+            "rustc 1.95.0 (59807616e 2026-04-14)\nbinary: rustc\nhost: x86_64-unknown-linux-gnu\n";
+        assert_eq!(host_of(said).unwrap(), "x86_64-unknown-linux-gnu");
+        assert_eq!(host_of(""), None);
+        let folder = tempfile::tempdir().unwrap();
+        let config = load(folder.path()).unwrap();
+        let host = ask_for_host(&config).join().unwrap();
+        assert_eq!(host.as_deref(), config.host_triple().ok());
+        let known = load_on(Some("a-b-linux-c".to_owned()), folder.path());
+        assert_eq!(known.unwrap().host_triple().unwrap(), "a-b-linux-c");
     }
 
     #[test]
