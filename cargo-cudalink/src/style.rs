@@ -3,6 +3,7 @@
 use std::env;
 use std::io::{self, StdoutLock};
 
+use anstream::adapter::strip_str;
 use anstream::stream::IsTerminal as _;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
@@ -45,6 +46,18 @@ pub(crate) fn choose_colours(choice: Option<&str>) {
         Some("always") => ColorChoice::Always.write_global(),
         Some("never") => ColorChoice::Never.write_global(),
         _ => {}
+    }
+}
+
+/// A text as the error stream shows it: others that write there know nothing of the choice of colours.
+pub(crate) fn shown(text: &str) -> String {
+    shown_by(AutoStream::choice(&io::stderr()), text)
+}
+
+fn shown_by(choice: ColorChoice, text: &str) -> String {
+    match choice {
+        ColorChoice::Never => strip_str(text).to_string(),
+        ColorChoice::Auto | ColorChoice::AlwaysAnsi | ColorChoice::Always => text.to_owned(),
     }
 }
 
@@ -101,4 +114,16 @@ pub(crate) fn warning(text: &str) {
 /// Tells what is being done, in the manner of cargo.
 pub(crate) fn status(word: &str, text: &str) {
     anstream::eprintln!("{GOOD}{word:>12}{GOOD:#} {text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_wants_no_colours_gets_none() {
+        let text = format!("{GOOD}word{GOOD:#} more");
+        assert_eq!(shown_by(ColorChoice::Never, &text), "word more");
+        assert_eq!(shown_by(ColorChoice::Always, &text), text);
+    }
 }

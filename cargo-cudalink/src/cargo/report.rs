@@ -109,12 +109,12 @@ impl Reporter {
         }
         // Nothing is drawn before all of it is known.
         let mut bar = ProgressBar::hidden();
-        if let Ok(style) =
-            ProgressStyle::with_template("{prefix:>12.green.bright.bold} {msg} {spinner}")
-        {
+        if let Ok(style) = ProgressStyle::with_template("{prefix} {msg} {spinner}") {
             bar = bar.with_style(style);
         }
-        let bar = bar.with_prefix("DeviceLink").with_message(text.to_owned());
+        let bar = bar
+            .with_prefix(style::shown(&status_word("DeviceLink")))
+            .with_message(text.to_owned());
         bar.set_draw_target(ProgressDrawTarget::stderr());
         bar.enable_steady_tick(Duration::from_millis(100));
         self.bar = Some(bar);
@@ -154,6 +154,11 @@ fn is_same(one: &Message, other: &Message) -> bool {
     (one.level, &one.text) == (other.level, &other.text)
 }
 
+/// What a line begins with, where cargo has such words.
+fn status_word(word: &str) -> String {
+    format!("{GOOD}{word:>12}{GOOD:#}")
+}
+
 /// `  DeviceLink app (sm_90, sm_100) 3 kernels, 41.20 KiB`
 fn status_line(report: &Report) -> String {
     let word = match report.fresh {
@@ -161,7 +166,8 @@ fn status_line(report: &Report) -> String {
         false => "DeviceLink",
     };
     format!(
-        "{GOOD}{word:>12}{GOOD:#} {} ({}) {}, {}",
+        "{} {} ({}) {}, {}",
+        status_word(word),
         report.image,
         report.arch.join(", "),
         count(report.kernels, "kernel"),
