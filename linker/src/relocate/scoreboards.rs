@@ -14,6 +14,7 @@
 //! ([`deviations`]).
 
 mod apart;
+pub(super) mod control;
 mod deviations;
 mod effort;
 pub(super) mod exits;
@@ -52,8 +53,9 @@ use flow::Flow;
 pub(super) use instruction::Chip;
 pub(super) use mercury::with_awaited_fences;
 
+use control::Control;
 use instruction::{
-    BOARDS, Control, DOUBLE_MATRICES, ERROR_BARRIER, EXIT, FENCE, INSTRUCTION, SYNCS_CONTROL,
+    BOARDS, DOUBLE_MATRICES, ERROR_BARRIER, EXIT, FENCE, INSTRUCTION, SYNCS_CONTROL,
     SYNCS_EXCHANGE, WARPSYNC, is_idle_load, leads_on, operation,
 };
 use pressure::Schedule;

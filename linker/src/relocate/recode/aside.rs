@@ -90,7 +90,8 @@ fn pauses(range: std::ops::Range<usize>, machine: &[&[u8; INSTRUCTION]]) -> usiz
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::scoreboards::instruction::{Control, MEMORY_BARRIER};
+    use super::super::super::scoreboards::control::Control;
+    use super::super::super::scoreboards::instruction::MEMORY_BARRIER;
     use super::super::stored::IDLE;
     use super::*;
     use crate::cubin::StoredInstruction;

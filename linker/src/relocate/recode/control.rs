@@ -1,8 +1,9 @@
 //! The bits of control instructions that matter where code moves.
 
+use super::super::scoreboards::control::Control;
 use super::super::scoreboards::instruction::{
-    BRANCH, BSSY, CALL_RELATIVE, CONTROL, Control, INSTRUCTION, Next, RETURN, TABLE_BRANCHES,
-    WARPSYNC, calls_pointer, next, opcode, operation,
+    BRANCH, BSSY, CALL_RELATIVE, CONTROL, INSTRUCTION, Next, RETURN, TABLE_BRANCHES, WARPSYNC,
+    calls_pointer, next, opcode, operation,
 };
 use super::super::scoreboards::stalls::set_stall;
 

@@ -9,7 +9,8 @@ use std::ops::Range;
 use crate::merge::TableBranch;
 
 use super::super::scoreboards::Chip;
-use super::super::scoreboards::instruction::{Control, INSTRUCTION, is_for_all, opcode};
+use super::super::scoreboards::control::Control;
+use super::super::scoreboards::instruction::{INSTRUCTION, is_for_all, opcode};
 use super::super::scoreboards::scratch::{Scratch, scratch};
 use super::{Group, Moves, Piece};
 

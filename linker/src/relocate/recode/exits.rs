@@ -3,9 +3,8 @@
 use rustc_hash::FxHashSet;
 
 use super::super::expanded::starts_of_blocks;
-use super::super::scoreboards::instruction::{
-    Control, ERROR_BARRIER, EXIT, INSTRUCTION, cycles, operation,
-};
+use super::super::scoreboards::control::Control;
+use super::super::scoreboards::instruction::{ERROR_BARRIER, EXIT, INSTRUCTION, cycles, operation};
 use super::super::scoreboards::{Chip, exits, slower::Pauses};
 use super::choice::is_ordered_barrier;
 use super::control::{Guard, STALL_OF_EXIT, is_slow};

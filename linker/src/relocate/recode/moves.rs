@@ -2,7 +2,8 @@
 
 use crate::merge::TableBranch;
 
-use super::super::scoreboards::instruction::{Control, INSTRUCTION, cycles, opcode};
+use super::super::scoreboards::control::Control;
+use super::super::scoreboards::instruction::{INSTRUCTION, cycles, opcode};
 use super::choice::is_idle_behind_warp_sync;
 use super::control::{self, Place, place, with_distance};
 

@@ -11,8 +11,9 @@ use std::cmp::Reverse;
 use crate::cubin::{Capsule, StoredInstruction};
 use crate::error::{ParseError, Problem};
 
+use super::super::scoreboards::control::Control;
 use super::super::scoreboards::instruction::{
-    Control, END_COLLECTIVE, INSTRUCTION, NOP, RESULT, WARPSYNC, opcode, operation,
+    END_COLLECTIVE, INSTRUCTION, NOP, RESULT, WARPSYNC, opcode, operation,
 };
 use super::control::{self, Place};
 use super::{Group, groups};

@@ -5,7 +5,8 @@
 //! is then missing to the second passes right before the `EXIT`. Where a later link takes
 //! it out again, all of that passes before (case `recode_besides`).
 
-use super::instruction::{BOARDS, Chip, Control, INSTRUCTION, NO_BOARD, cycles, leads_on};
+use super::control::Control;
+use super::instruction::{BOARDS, Chip, INSTRUCTION, NO_BOARD, cycles, leads_on};
 use super::registers::Accesses;
 use super::retiming::filling;
 use super::stalls::{planned, set_stall};

@@ -9,8 +9,9 @@ use std::cell::OnceCell;
 use crate::cubin::Capsule;
 
 use super::super::recode::groups;
+use super::control::Control;
 use super::flow::Flow;
-use super::instruction::{BOARDS, Control, FENCE, INSTRUCTION, NOP, WARPSYNC, operation};
+use super::instruction::{BOARDS, FENCE, INSTRUCTION, NOP, WARPSYNC, operation};
 use super::registers::publishes;
 use super::{Setting, events};
 

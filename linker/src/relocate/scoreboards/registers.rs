@@ -5,8 +5,9 @@ mod queues;
 
 use std::ops::RangeInclusive;
 
+use super::control::Control;
 use super::instruction::{
-    BLOCK_BARRIER, BOARDS, Control, LDGSTS, MEMORY_BARRIER, PHASE, SYNCS_EXCHANGE, TEXTURE_QUERY,
+    BLOCK_BARRIER, BOARDS, LDGSTS, MEMORY_BARRIER, PHASE, SYNCS_EXCHANGE, TEXTURE_QUERY,
     counts_threads, names_texture, opcode, operation,
 };
 use super::operands::{

@@ -11,10 +11,10 @@ use std::ops::{Range, RangeInclusive};
 use super::apart::{
     LEADING, ends_threads, leads_elsewhere, meets, spacing, to_end, uses_slow_part,
 };
+use super::control::Control;
 use super::flow::Flow;
 use super::instruction::{
-    BOARDS, Chip, Control, INSTRUCTION, WARPSYNC, cycles, does_nothing, is_idle_load, is_pause,
-    operation,
+    BOARDS, Chip, INSTRUCTION, WARPSYNC, cycles, does_nothing, is_idle_load, is_pause, operation,
 };
 use super::registers::Accesses;
 use super::slower::{Pauses, Slowed};

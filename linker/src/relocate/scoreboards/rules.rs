@@ -12,14 +12,14 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
+use super::control::Control;
 use super::deviations::Deviations;
 use super::effort::Effort;
 use super::flow::Flow;
 use super::held::Held;
 use super::instruction::{
-    ALL_BOARDS, BOARDS, Control, DOUBLE_MATRICES, INSTRUCTION, NO_BOARD, Wait, depbar,
-    is_awaited_at_once, is_counted, is_of_texture, name_in_depbar, operation, releases, wait_at,
-    waits_for_all,
+    ALL_BOARDS, BOARDS, DOUBLE_MATRICES, INSTRUCTION, NO_BOARD, Wait, depbar, is_awaited_at_once,
+    is_counted, is_of_texture, name_in_depbar, operation, releases, wait_at, waits_for_all,
 };
 use super::pressure::{Holders, Schedule, Spent};
 use super::understood::Understood;

@@ -9,8 +9,9 @@ use std::ops::{Range, RangeInclusive};
 
 use crate::merge::TableBranch;
 
+use super::control::Control;
 use super::flow::Flow;
-use super::instruction::{CONTROL, Chip, Control, INSTRUCTION, is_for_all, operation};
+use super::instruction::{CONTROL, Chip, INSTRUCTION, is_for_all, operation};
 use super::operands::{File, operands};
 use super::{Setting, events};
 

@@ -4,8 +4,9 @@
 //! them is left idle for some time before it is asked again ([`slow_part`]). Powers of two take less
 //! time there than the compiler knew (case `doubles_slower`).
 
+use super::control::Control;
 use super::flow::Flow;
-use super::instruction::{BOARDS, Chip, Control, INSTRUCTION, NO_BOARD};
+use super::instruction::{BOARDS, Chip, INSTRUCTION, NO_BOARD};
 use super::registers::Accesses;
 use super::retiming::{Retiming, Timed};
 use super::stages::Stages;

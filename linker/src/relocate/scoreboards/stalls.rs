@@ -14,8 +14,9 @@ use std::ops::RangeInclusive;
 
 use crate::merge::TableBranch;
 
+use super::control::Control;
 use super::instruction::{
-    Chip, Control, DOUBLE_MATRICES, INSTRUCTION, NOP, cycles, is_exclusive, operation,
+    Chip, DOUBLE_MATRICES, INSTRUCTION, NOP, cycles, is_exclusive, operation,
 };
 use super::stages::Stages;
 use super::timing::slow_part;

@@ -103,8 +103,9 @@ fn covers(events: &[Event], is_same_turn: bool, event: usize, earlier: usize) ->
 
 #[cfg(test)]
 mod tests {
+    use super::super::control::Control;
     use super::super::events;
-    use super::super::instruction::{Control, NO_BOARD};
+    use super::super::instruction::NO_BOARD;
     use super::super::registers::Accesses;
     use super::super::tests::{EXIT, instruction, setting, sum};
     use super::*;

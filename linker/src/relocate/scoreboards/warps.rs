@@ -5,9 +5,10 @@
 //! twelve. So does arithmetic of two cycles once ten have passed since another warp could. An operand is kept
 //! where an instruction behind reads the same register at the same place before another warp can.
 
+use super::control::Control;
 use super::instruction::{
-    BLOCK_BARRIER, Control, INSTRUCTION, MEMORY_BARRIER, NOP, SLEEP, SYNCS, TRIGGER, WARPSYNC,
-    YIELD, cycles, is_idle_load, opcode, operation,
+    BLOCK_BARRIER, INSTRUCTION, MEMORY_BARRIER, NOP, SLEEP, SYNCS, TRIGGER, WARPSYNC, YIELD,
+    cycles, is_idle_load, opcode, operation,
 };
 use super::operands::{File, Operand, operands};
 use super::stalls::{OTHERS_FIRST, is_arithmetic, others_first_from};

@@ -1,9 +1,10 @@
 //! When instructions start, and what shares a scoreboard.
 
 use super::super::First;
+use super::super::control::Control;
 use super::super::deviations::Deviations;
 use super::super::held::Held;
-use super::super::instruction::{Control, NO_BOARD};
+use super::super::instruction::NO_BOARD;
 use super::super::rules::Rules;
 use super::super::tests::{
     BRANCH_BACK, EXIT, LDC, NOP, controls, instruction, setting, sum, without_stack_pointer,

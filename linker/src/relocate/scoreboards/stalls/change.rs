@@ -6,9 +6,10 @@ use super::super::apart::{
     BEHIND_BARRIER, LEADING, ends_threads, leads_elsewhere, meets, spacing, to_end, uses_slow_part,
 };
 use super::super::bit;
+use super::super::control::Control;
 use super::super::instruction::{
-    Control, ERROR_BARRIER, INSTRUCTION, MEMORY_BARRIER, NOP, RETURN, SLEEP, WARPSYNC, cycles,
-    is_idle_load, operation,
+    ERROR_BARRIER, INSTRUCTION, MEMORY_BARRIER, NOP, RETURN, SLEEP, WARPSYNC, cycles, is_idle_load,
+    operation,
 };
 use super::super::timing::{LONGEST_SLOW, forwarding, slow_part};
 use super::super::understood::Understood;
