@@ -11,6 +11,7 @@ use crate::codes::{self, Code};
 use crate::demangle::readable;
 use crate::error::{Location, ParseError, without_number};
 use crate::options::Behaviour;
+use crate::prune::Missed;
 use crate::raw_text;
 pub use filter::Filter;
 
@@ -312,9 +313,9 @@ impl Diagnostic {
         Self::fatal(codes::NO_CALL_GRAPH_NODE, text)
     }
 
-    /// A function lost its code together with another name for it.
-    pub(crate) fn reference_to_deleted(what: &str) -> Self {
-        let text = format!("Internal error: reference to deleted {what}");
+    /// Something is in use that nvlink has dropped, a function together with another name for its code, say.
+    pub(crate) fn reference_to_deleted(what: Missed) -> Self {
+        let text = format!("Internal error: reference to deleted {}", what.name());
         Self::fatal(codes::REFERENCE_TO_DELETED, text)
     }
 

@@ -8,7 +8,7 @@ use crate::layout::{LaidOut, layout, layout_relocatable};
 use crate::merge::{Merged, merge};
 use crate::options::{Behaviour, EarlyAddresses, ImageKind, KernelFilter, Options};
 use crate::parallel;
-use crate::prune::{Lost, Pruned, keep_all, lost_to_alias, prune};
+use crate::prune::{Missed, Pruned, keep_all, missed_for_alias, prune};
 use crate::read::Object;
 use crate::relocate::{Relocated, pace_slots, recode, relocate, report_undefined};
 use crate::report::{self, Reports};
@@ -86,7 +86,7 @@ impl<'d> Link<'d, '_> {
         if is_unified && options.settings.unified_index.is_none() {
             return Err(self.refuse(Diagnostic::unified_without_index()));
         }
-        let lost = self.check_pruned(&pruned)?;
+        let missed = self.check_pruned(&pruned)?;
         for name in &options.settings.reports.why_live {
             self.diagnostics.extend(report::why_live(&pruned, name));
         }
@@ -96,7 +96,7 @@ impl<'d> Link<'d, '_> {
         }
         self.report_map(&laid_out);
         report_undefined(&laid_out, options.behaviour, self.diagnostics);
-        let calls = self.check_laid_out(&laid_out, lost)?;
+        let calls = self.check_laid_out(&laid_out, missed)?;
         // `compute` runs at the same time as `relocate`. Its messages come after those of `relocate`.
         let mut told = Diagnostics::default();
         let (relocated, figures) = relocate(laid_out, options.behaviour, |pruned| {
@@ -203,7 +203,7 @@ impl<'d> Link<'d, '_> {
 
     /// Ends the link where nvlink's ends because it has dropped something that is still in use. What nvlink notices only
     /// after the layout is returned for [`Self::check_laid_out`].
-    fn check_pruned(&mut self, pruned: &Pruned<'d>) -> Result<Option<Lost>, End> {
+    fn check_pruned(&mut self, pruned: &Pruned<'d>) -> Result<Option<Missed>, End> {
         if self.options.behaviour == Behaviour::Own {
             return Ok(None);
         }
@@ -215,36 +215,36 @@ impl<'d> Link<'d, '_> {
         {
             return Err(self.refuse(Diagnostic::unexpected_relocation()));
         }
-        Ok(lost_to_alias(pruned))
+        Ok(missed_for_alias(pruned))
     }
 
-    /// The same after the layout and after undefined names were reported. `lost` is what [`Self::check_pruned`] returned.
+    /// The same after the layout and after undefined names were reported. `missed` is what [`Self::check_pruned`] returned.
     /// Returns the table of the call graph, if it was asked for.
     fn check_laid_out(
         &mut self,
         laid_out: &LaidOut<'d>,
-        lost: Option<Lost>,
+        missed: Option<Missed>,
     ) -> Result<Option<Diagnostic>, End> {
-        if lost == Some(Lost::Symbol) {
+        if missed == Some(Missed::Symbol) {
             // Case `alias_undefined`.
-            return Err(self.refuse(Diagnostic::reference_to_deleted(Lost::Symbol.name())));
+            return Err(self.refuse(Diagnostic::reference_to_deleted(Missed::Symbol)));
         }
         let names = self.options.settings.call_graph;
         let calls = names.map(|names| call_graph_table(&laid_out.pruned, names));
         let loses_handles = self.options.behaviour == Behaviour::Nvlink
             && self.options.drops_dead_code()
             && laid_out.pruned.loses_handles();
-        let lost = match lost {
-            None if laid_out.merged().loses_common() || loses_handles => Some(Lost::Section),
-            None if laid_out.shared.lacks_symbol => Some(Lost::Symbol),
-            lost => lost,
+        let missed = match missed {
+            None if laid_out.merged().loses_common() || loses_handles => Some(Missed::Section),
+            None if laid_out.shared.lacks_symbol => Some(Missed::Symbol),
+            missed => missed,
         };
-        match lost {
+        match missed {
             // Behind the calls (cases `alias_undefined`, `common_too_large`, `preserve_unreached` and
             // `whole_program_textures`).
-            Some(lost) => {
+            Some(missed) => {
                 self.diagnostics.extend(calls);
-                Err(self.refuse(Diagnostic::reference_to_deleted(lost.name())))
+                Err(self.refuse(Diagnostic::reference_to_deleted(missed)))
             }
             None => Ok(calls),
         }

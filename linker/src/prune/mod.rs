@@ -237,7 +237,7 @@ pub(crate) fn keep_all<'d>(
     }
     let left = left_without_place(&merged);
     if behaviour == Behaviour::Nvlink && !left.is_empty() {
-        diagnostics.push(Diagnostic::reference_to_deleted("section"));
+        diagnostics.push(Diagnostic::reference_to_deleted(Missed::Section));
     }
     for symbol in left {
         live.symbols[symbol] = false;
@@ -332,12 +332,12 @@ fn keep_provided(merged: &Merged<'_>, function: FunctionId, live: &mut IdVec<Fun
 
 /// What nvlink looks for in vain after it has dropped code that is still in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lost {
+pub(crate) enum Missed {
     Symbol,
     Section,
 }
 
-impl Lost {
+impl Missed {
     /// The word in nvlink's message.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -349,7 +349,7 @@ impl Lost {
 
 /// What nvlink misses where live code also has a dead name: it drops the code with the dead name and fails later. It misses
 /// the section first if the function is static or a strong definition has replaced a weak one (case `alias`).
-pub(crate) fn lost_to_alias(pruned: &Pruned<'_>) -> Option<Lost> {
+pub(crate) fn missed_for_alias(pruned: &Pruned<'_>) -> Option<Missed> {
     let (merged, live) = (&pruned.merged, &pruned.live.functions);
     let code = |is_live| {
         merged
@@ -369,8 +369,8 @@ pub(crate) fn lost_to_alias(pruned: &Pruned<'_>) -> Option<Lost> {
     let definitions = merged.described.iter().filter(|&&f| f == function);
     let is_static = merged.symbols[merged.functions[function].symbol].binding == Binding::LOCAL;
     Some(match definitions.count() {
-        0 | 1 if !is_static => Lost::Symbol,
-        _ => Lost::Section,
+        0 | 1 if !is_static => Missed::Symbol,
+        _ => Missed::Section,
     })
 }
 
