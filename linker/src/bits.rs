@@ -32,16 +32,13 @@ impl Bits {
 
     /// The members, smallest first.
     pub(crate) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
-        self.0.iter().enumerate().flat_map(numbers)
+        members(self.0.iter().copied())
     }
 
     /// The members that another set has not, smallest first.
     pub(crate) fn iter_without(&self, other: &Self) -> impl Iterator<Item = usize> {
         let others = other.0.iter().copied().chain(std::iter::repeat(0));
-        let words = self.0.iter().zip(others).map(|(word, other)| word & !other);
-        words
-            .enumerate()
-            .flat_map(|(index, word)| numbers((index, &word)))
+        members(self.0.iter().zip(others).map(|(word, other)| word & !other))
     }
 
     /// The smallest number that is not a member.
@@ -55,12 +52,19 @@ impl Bits {
     }
 }
 
-/// What the bits of one word stand for.
-fn numbers((index, &word): (usize, &u64)) -> impl Iterator<Item = usize> + use<> {
-    let rests = std::iter::successors(Some(word), |rest| Some(rest & rest.wrapping_sub(1)));
-    rests
-        .take_while(|&rest| rest != 0)
-        .map(move |rest| index * 64 + rest.trailing_zeros() as usize)
+/// The members of a set with these words, smallest first.
+pub(crate) fn members(words: impl Iterator<Item = u64>) -> impl Iterator<Item = usize> {
+    let words = words.enumerate();
+    words.flat_map(|(index, word)| ones(word).map(move |bit| index * 64 + bit))
+}
+
+/// Which bits of a word are set, the lowest first.
+pub(crate) fn ones(mut word: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = word.trailing_zeros();
+        word &= word.checked_sub(1)?;
+        Some(bit as usize)
+    })
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use std::ops::Index;
 
 use rustc_hash::FxHashMap;
 
+use crate::bits::ones;
 use crate::id::{FunctionId, Id as _, IdVec, PrototypeId};
 use crate::merge::Function;
 
@@ -59,13 +60,6 @@ impl Index<usize> for Lists {
         let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.nodes[start as usize..self.ends[index] as usize]
     }
-}
-
-/// The bits of a word that are one, by their numbers.
-pub(crate) fn ones(word: u64) -> impl Iterator<Item = usize> {
-    let rest = std::iter::successors(Some(word), |left| Some(left & left.wrapping_sub(1)));
-    rest.take_while(|left| *left != 0)
-        .map(|left| left.trailing_zeros() as usize)
 }
 
 impl CallGraph {

@@ -1,7 +1,7 @@
 //! Damaged objects give an error that says where, and never a panic; what
 //! still parses encodes to the same damaged bytes.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -225,9 +225,17 @@ fn check(data: &[u8]) {
     }
 }
 
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/inputs")
+}
+
+/// One of the good objects.
+fn input(name: &str) -> Vec<u8> {
+    std::fs::read(folder().join(format!("{name}.cubin"))).unwrap()
+}
+
 fn inputs() -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/inputs");
-    let mut paths: Vec<_> = std::fs::read_dir(folder)
+    let mut paths: Vec<_> = std::fs::read_dir(folder())
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.extension().is_some_and(|e| e == "cubin"))
@@ -270,10 +278,7 @@ proptest! {
 /// An object with `count` sections of type `kind` that all claim the whole
 /// file, and symbols whose names all run to the end of a huge string.
 fn greedy(kind: u32, count: usize) -> Vec<u8> {
-    let mut data = std::fs::read(
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/inputs/saxpy.sm_90.cubin"),
-    )
-    .unwrap();
+    let mut data = input("saxpy.sm_90");
     data.resize(data.len().next_multiple_of(8), 0);
     let (headers, _) = section_headers(&data);
     let mut table = data[headers..headers + 4 * 64].to_vec();
@@ -348,13 +353,12 @@ fn huge_sizes_are_refused() {
 /// What a symbol says of its place and size is no reason to write it all.
 #[test]
 fn no_symbol_makes_a_large_image() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/inputs");
     for (name, sm) in [
         ("older/t.12-8.sm_100a", "sm_100a"),
         ("callee.sm_110", "sm_110"),
         ("saxpy.sm_90", "sm_90"),
     ] {
-        let input = std::fs::read(folder.join(format!("{name}.cubin"))).unwrap();
+        let input = input(name);
         let mut options = Options::new(sm.parse().unwrap());
         let file = File::parse(&input).unwrap();
         let is_symbols = |s: &&Section<'_>| matches!(s.kind.0, 2 | 0x7000_0085);
@@ -382,9 +386,8 @@ fn no_symbol_makes_a_large_image() {
 /// Nor is what a section without bytes says of its size, whatever type it has.
 #[test]
 fn no_section_without_bytes_makes_a_large_image() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/inputs");
     for (name, sm) in [("callee.sm_110", "sm_110"), ("saxpy.sm_90", "sm_90")] {
-        let input = std::fs::read(folder.join(format!("{name}.cubin"))).unwrap();
+        let input = input(name);
         let (headers, count) = section_headers(&input);
         for (section, kind) in (1..count).flat_map(|s| [(s, 8), (s, 0x7000_0015)]) {
             let mut data = input.clone();
@@ -403,9 +406,8 @@ fn no_section_without_bytes_makes_a_large_image() {
 /// Code that a link would make of Mercury code, of which the object has none.
 #[test]
 fn machine_code_needs_mercury_code() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/inputs");
     let name = "callee.sm_100";
-    let input = std::fs::read(folder.join(format!("{name}.cubin"))).unwrap();
+    let input = input(name);
     let (headers, _) = section_headers(&input);
     let file = File::parse(&input).unwrap();
     let notes = file.section_by_name(".note.nv.cuinfo").unwrap();
@@ -427,9 +429,8 @@ fn machine_code_needs_mercury_code() {
 #[test]
 fn sections_that_are_not_linked_may_belong_to_nothing() {
     const SECTION: usize = 6;
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/inputs");
     let name = "saxpy.sm_100";
-    let input = std::fs::read(folder.join(format!("{name}.cubin"))).unwrap();
+    let input = input(name);
     let (headers, count) = section_headers(&input);
     let file = File::parse(&input).unwrap();
     let table = file.section_by_name(".nv.merc.symtab").unwrap();

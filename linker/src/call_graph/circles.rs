@@ -22,6 +22,7 @@ impl<'g> Circles<'g> {
     pub(super) fn new(graph: &'g CallGraph) -> Self {
         let mut entered = vec![None; graph.successors.len()];
         for (component, nodes) in graph.components.iter().enumerate() {
+            // First all functions that are in a circle: what else is in it leads to them.
             if graph.is_cyclic(component) {
                 let functions = nodes.iter().filter(|&&node| graph.function(node).is_some());
                 functions.for_each(|&node| entered[node as usize] = Some(node));

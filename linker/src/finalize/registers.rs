@@ -1,7 +1,8 @@
 //! Registers: a kernel needs as many as the most demanding function it
 //! reaches.
 
-use crate::call_graph::{self, CallGraph};
+use crate::bits::ones;
+use crate::call_graph::CallGraph;
 use crate::cubin::InfoCode;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, IdVec};
@@ -145,7 +146,7 @@ fn raises(pruned: &Pruned<'_>, registers: &Registers) -> Vec<Raise> {
         let mut counts: Vec<u32> = batch.iter().map(|&entry| registers.own(entry)).collect();
         for (place, &function) in callees.iter().enumerate() {
             let own = registers.own(function);
-            for number in call_graph::ones(reaching[function]) {
+            for number in ones(reaching[function]) {
                 if own > counts[number] {
                     counts[number] = own;
                     let raise = Raise {

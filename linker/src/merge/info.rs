@@ -63,13 +63,8 @@ impl<'d> Merger<'d, '_> {
         }
         match owner {
             Some(function) => {
-                let known = &mut self.merged.functions[function].records;
-                match known.is_empty() {
-                    true => {
-                        records.reverse();
-                        *known = self.arena.list(&records);
-                        records.clear();
-                    }
+                match self.merged.functions[function].records.is_empty() {
+                    true => self.put_first(function, &mut records),
                     // A second name of the code has records, too.
                     false => {
                         let further = self.further_records.entry(function).or_default();
@@ -86,11 +81,17 @@ impl<'d> Merger<'d, '_> {
     /// Puts the records of functions that several sections of the input are about before those of the first one.
     pub(super) fn join_further_records(&mut self) {
         for (function, mut records) in std::mem::take(&mut self.further_records) {
-            let known = &mut self.merged.functions[function].records;
-            records.reverse();
-            records.extend_from_slice(known);
-            *known = self.arena.list(&records);
+            self.put_first(function, &mut records);
         }
+    }
+
+    /// Puts records before those that a function has, the last one first.
+    fn put_first(&mut self, function: FunctionId, records: &mut Vec<InfoRecord<'d>>) {
+        let known = &mut self.merged.functions[function].records;
+        records.reverse();
+        records.extend_from_slice(known);
+        *known = self.arena.list(records);
+        records.clear();
     }
 
     /// Refuses attribute records whose section says that it is something else, as nvlink does when all is merged: it takes

@@ -149,10 +149,9 @@ impl<'d> Merger<'d, '_> {
         // `section_names`). In Mercury objects that would be data of machine code, which is not linked.
         let all = current.object.sections.iter().enumerate();
         let has_native = current.object.native.is_some();
-        let needs_no_symbol = |section: &InputSection<'_>| match section.role {
-            Role::Debug => true,
-            Role::Constant(_) | Role::GlobalInit => !has_native,
-            _ => false,
+        let is_data = |role| matches!(role, Role::Constant(_) | Role::GlobalInit);
+        let needs_no_symbol = |section: &InputSection<'_>| {
+            section.role == Role::Debug || is_data(section.role) && !has_native
         };
         sections.extend(
             all.filter(|(_, section)| needs_no_symbol(section))

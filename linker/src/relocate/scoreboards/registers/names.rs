@@ -1,5 +1,7 @@
 //! Numbers of all that instructions read and write, by which it is found who does.
 
+use crate::bits::members;
+
 use super::{Accesses, Bank, Registers};
 
 /// How many numbers there are: of what is read, and of what is written.
@@ -29,13 +31,7 @@ impl Registers {
     fn numbers(&self) -> impl Iterator<Item = usize> + use<> {
         let ([a, b, c, d], [e, f, g, h]) = (self.thread, self.uniform);
         let words: [u64; 2 * WORDS + 1] = [a, b, c, d, e, f, g, h, self.predicates.into()];
-        words.into_iter().enumerate().flat_map(|(index, mut left)| {
-            std::iter::from_fn(move || {
-                let bit = left.trailing_zeros();
-                left &= left.checked_sub(1)?;
-                Some(index * u64::BITS as usize + bit as usize)
-            })
-        })
+        members(words.into_iter())
     }
 }
 
