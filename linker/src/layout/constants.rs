@@ -80,7 +80,7 @@ fn place<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena, behaviour: Behaviour) ->
             .unwrap_or(1);
         let end = filled.iter().map(|&bank| sections[bank].content.size).max();
         let offset = end.unwrap_or(0).next_multiple_of(align);
-        let moving = Moving::new(&pruned.merged.sections[section]);
+        let moving = Moving::new(&pruned.merged.sections[section], behaviour);
         for &bank in &filled {
             banks.take(pruned, bank, &moving, offset, align);
         }
@@ -357,9 +357,12 @@ struct Moving<'d> {
 }
 
 impl<'d> Moving<'d> {
-    fn new(section: &Section<'d>) -> Self {
+    fn new(section: &Section<'d>, behaviour: Behaviour) -> Self {
         let mut section = section.clone();
-        forget_unnamed(&mut section);
+        // nvlink has left out what stands behind names in their section, and moves a second section without names.
+        if behaviour == Behaviour::Own {
+            forget_unnamed(&mut section);
+        }
         let mut relocations = by_piece(&section.relocations, section.pieces());
         relocations.retain(|r| r.offset < section.content.size);
         Self {

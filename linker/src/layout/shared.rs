@@ -175,7 +175,8 @@ fn list_variables(
     let is_lost = behaviour == Behaviour::Nvlink && users.lose_dynamic(&pruned.merged, layout);
     layout.records_dynamic = !common.variables.is_empty();
     listed::list(pruned, users, common, views, behaviour, layout);
-    let is_listed = users.dynamic.iter().all(|s| layout.listed.contains_key(s));
+    // One symbol stands for all of it (case `preserve_unreached`).
+    let is_listed = users.dynamic.iter().any(|s| layout.listed.contains_key(s));
     layout.lacks_symbol = behaviour == Behaviour::Nvlink
         && !common.variables.is_empty()
         && (is_lost && !is_listed || listed::describes_unused(&pruned.merged, layout));

@@ -55,15 +55,13 @@ pub(crate) fn prune<'d>(mut merged: Merged<'d>, options: &Options) -> Pruned<'d>
         DebugLevel::None => {
             options.settings.resolved_relocations == ResolvedRelocations::Dropped || is_kept(id)
         }
-        DebugLevel::Code => is_kept(id),
-        DebugLevel::Symbols => true,
+        DebugLevel::Code | DebugLevel::Symbols => is_kept(id),
     };
     let entries = is_entry(&merged, |id| functions[id] && stays(id));
     let (sections, symbols) = live_places(&merged, &functions, options.behaviour);
     let staying = entries.enumerate().filter(|&(_, &stays)| stays);
     let staying: Vec<FunctionId> = staying.map(|(id, _)| id).take(2).collect();
-    let is_debugged = options.settings.debug == DebugLevel::Symbols;
-    let is_kernel = |id| (is_debugged || is_named(id)) && !standing_in.contains(&id);
+    let is_kernel = |id| is_named(id) && !standing_in.contains(&id);
     let has_lone_kernel = staying.len() == 1 && is_kernel(staying[0]);
     let live = Liveness {
         functions,
@@ -154,9 +152,10 @@ fn is_entry(merged: &Merged<'_>, stays: impl Fn(FunctionId) -> bool) -> IdVec<Fu
     entries
 }
 
-/// Whether the kernel filter keeps a function.
+/// Whether the kernel filter keeps a function. With `-g` it leaves out none.
 fn is_named(merged: &Merged<'_>, options: &Options, function: &Function<'_>) -> bool {
-    merged.symbols[function.symbol].is_kept_by(&options.kernels)
+    options.settings.debug == DebugLevel::Symbols
+        || merged.symbols[function.symbol].is_kept_by(&options.kernels)
 }
 
 /// Whether the kernel filter keeps exactly one kernel.

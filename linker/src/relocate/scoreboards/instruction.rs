@@ -206,9 +206,9 @@ pub(in crate::relocate) fn cycles(instruction: &[u8]) -> u32 {
     }
 }
 
-/// Cycles from each instruction to the next one. A memory barrier that reports errors takes
-/// one right behind a barrier of the block, and the idle loads before a memory barrier, which
-/// are a part of it, take none. Where threads meet takes a cycle more than the instruction says.
+/// Cycles from each instruction to the next one. What reports errors takes one more right
+/// behind a barrier of the block (case `recode_barrier`), and the idle loads before a memory barrier, which are a part of
+/// it, take none. Where threads meet takes a cycle more than the instruction says.
 pub(super) fn stalls(instructions: &[&[u8]]) -> Vec<u32> {
     /// From 6 to 8 explain the same.
     const MEETING: u32 = 6;
@@ -220,9 +220,12 @@ pub(super) fn stalls(instructions: &[&[u8]]) -> Vec<u32> {
     };
     let mut stalls: Vec<u32> = instructions.iter().map(of).collect();
     for (stall, pair) in stalls.iter_mut().skip(1).zip(instructions.windows(2)) {
-        if operation(pair[0]) == BLOCK_BARRIER && operation(pair[1]) == MEMORY_BARRIER {
-            *stall = (*stall).max(1);
-        }
+        let least = match (operation(pair[0]), operation(pair[1])) {
+            (BLOCK_BARRIER, MEMORY_BARRIER) => 1,
+            (BLOCK_BARRIER, ERROR_BARRIER) => 2,
+            _ => 0,
+        };
+        *stall = (*stall).max(least);
     }
     stalls
 }
