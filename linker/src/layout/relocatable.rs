@@ -153,15 +153,19 @@ fn start_in_kernels<'d>(
     let module_align = merged.module_shared;
     let module_align = module_align.map_or(1, |module| merged.sections[module].content.align);
     let kernels = kernels_by_relocations(merged);
+    // Functions that take the place of the driver's count as kernels here (case `system_calls_defined`).
+    let aligned = merged.functions.iter();
+    let aligned = aligned.filter(|function| function.stands_in || merged.is_kernel(function));
+    let aligned: Vec<SectionId> = aligned.filter_map(|function| function.shared).collect();
+    for shared in aligned {
+        let content = &mut pruned.merged.sections[shared].content;
+        content.align = content.align.max(module_align);
+    }
     let mut starts = Starts::new(kernels.len());
     for (index, kernel) in kernels.into_iter().enumerate() {
         let Some(code) = pruned.merged.functions[kernel].text else {
             continue;
         };
-        if let Some(shared) = pruned.merged.functions[kernel].shared {
-            let content = &mut pruned.merged.sections[shared].content;
-            content.align = content.align.max(module_align);
-        }
         let named = pruned.merged.sections[code].relocations.iter();
         let used = named.map(|r| r.symbol).filter(|s| dynamic.contains(s));
         let used: Vec<SymbolId> = used.collect();

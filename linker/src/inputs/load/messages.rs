@@ -49,7 +49,9 @@ impl Loader<'_, '_> {
         if !self.images.iter().any(|image| image.is_alone) {
             return BTreeSet::new();
         }
-        let is_company = |image: &Image<'_>| !image.is_alone && !image.is_of_system_library();
+        let is_of_runtime =
+            |image: &Image<'_>| image.is_of_system_library() || self.is_runtime(&image.name);
+        let is_company = |image: &Image<'_>| !image.is_alone && !is_of_runtime(image);
         let images = self.images.iter().enumerate();
         let company = images.filter(|(_, image)| is_company(image));
         company.map(|(index, _)| index).collect()

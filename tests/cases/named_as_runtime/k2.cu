@@ -1,0 +1,1 @@
+__global__ void whole(int *out) { *out = threadIdx.x; }
