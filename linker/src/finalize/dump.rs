@@ -36,7 +36,9 @@ pub(crate) fn table(pruned: &Pruned<'_>, names: Names) -> Diagnostic {
         if !pruned.live.functions[id] {
             continue;
         }
-        if starts.contains(&id) {
+        // A kernel that no input defines is none for all else (case `launched_elsewhere`).
+        let is_undefined_kernel = function.text.is_none() && pruned.merged.is_kernel(function);
+        if starts.contains(&id) || is_undefined_kernel {
             text.push('^');
         }
         if function.is_taken {

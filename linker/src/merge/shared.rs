@@ -197,6 +197,10 @@ impl<'d> Merger<'d, '_> {
                 merged.value = 0;
                 let align = &mut self.merged.overlooked_align;
                 *align = symbol.value.max(*align);
+                // nvlink sorts it in both places (case `shared_dynamic_sort`).
+                if self.merged.image.is_executable() {
+                    self.merged.shared.push(id);
+                }
             } else {
                 merged.definition = Definition::Shared(home);
                 merged.value = symbol.value;
