@@ -109,6 +109,7 @@ function(rustnvlink_add_image name)
     COMMAND_EXPAND_LISTS
     VERBATIM
   )
+  set_property(DIRECTORY APPEND PROPERTY ADDITIONAL_CLEAN_FILES "${output}.d")
   add_library(${name} INTERFACE "${output}")
   set_target_properties(${name} PROPERTIES RUSTNVLINK_IMAGE "${output}")
   if(arg_FORMAT STREQUAL "HEADER")

@@ -144,8 +144,11 @@ macro(_rustnvlink_check_arguments function keywords)
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "${function} does not know: ${arg_UNPARSED_ARGUMENTS}; there are ${keywords}")
   endif()
-  if(arg_KEYWORDS_MISSING_VALUES)
-    message(FATAL_ERROR "${function}: nothing follows ${arg_KEYWORDS_MISSING_VALUES}")
+  # Lists may be empty, as they are where a variable with them is.
+  set(arg_missing ${arg_KEYWORDS_MISSING_VALUES})
+  list(FILTER arg_missing INCLUDE REGEX "^(FORMAT|OUTPUT)$")
+  if(arg_missing)
+    message(FATAL_ERROR "${function}: nothing follows ${arg_missing}")
   endif()
   _rustnvlink_check_targets("${function}" OBJECTS "an object library" "OBJECT" ${arg_OBJECTS})
   _rustnvlink_check_targets("${function}" LIBRARIES "a static library" "STATIC|UNKNOWN" ${arg_LIBRARIES})
@@ -172,6 +175,11 @@ function(_rustnvlink_check_names function argument)
   endforeach()
 endfunction()
 
+# Sets <out> to an expression for the objects of <target>, among which CMake counts precompiled headers.
+function(_rustnvlink_objects_of out target)
+  set(${out} "$<FILTER:$<TARGET_OBJECTS:${target}>,EXCLUDE,[.](gch|pch)$>" PARENT_SCOPE)
+endfunction()
+
 # Sets <out> to what the command line says for object libraries, static libraries and files, and <depends_out> to what a
 # custom command with it depends on.
 function(_rustnvlink_inputs out depends_out)
@@ -183,10 +191,12 @@ function(_rustnvlink_inputs out depends_out)
       list(APPEND depends "${input}")
       get_target_property(type ${input} TYPE)
       if(type STREQUAL "OBJECT_LIBRARY")
-        set(input "$<TARGET_OBJECTS:${input}>")
+        _rustnvlink_objects_of(input ${input})
       else()
         set(input "$<TARGET_FILE:${input}>")
       endif()
+    elseif(input MATCHES "^\\$<TARGET_OBJECTS:([^<>]*)>$")
+      _rustnvlink_objects_of(input ${CMAKE_MATCH_1})
     elseif(NOT input MATCHES "^\\$<")
       get_filename_component(input "${input}" ABSOLUTE BASE_DIR "${CMAKE_CURRENT_SOURCE_DIR}")
     endif()
@@ -259,12 +269,14 @@ function(_rustnvlink_finish_device_link target)
 
   if(has_cuda_sources)
     # The objects of the target itself exist only just before it is linked.
+    _rustnvlink_objects_of(own_objects ${target})
     add_custom_command(TARGET ${target} PRE_LINK
-      COMMAND ${command} "$<TARGET_OBJECTS:${target}>" ${inputs}
+      COMMAND ${command} "${own_objects}" ${inputs}
       COMMENT "Linking device code of ${target}"
       COMMAND_EXPAND_LISTS
       VERBATIM
     )
+    set_property(TARGET ${target} APPEND PROPERTY ADDITIONAL_CLEAN_FILES "${output}")
     target_link_options(${target} PRIVATE "${output}")
     list(FILTER depends EXCLUDE REGEX "^[^/$]")
     set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS ${depends})
@@ -288,5 +300,6 @@ function(_rustnvlink_finish_device_link target)
     VERBATIM
     ${job_pool}
   )
+  set_property(TARGET ${target} APPEND PROPERTY ADDITIONAL_CLEAN_FILES "${output}.d")
   target_sources(${target} PRIVATE "${output}")
 endfunction()

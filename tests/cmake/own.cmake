@@ -59,3 +59,10 @@ expect("compilations of one change" ${compiled} 1 ${steps})
 # Six programs and libraries, and three images.
 count(linked "Linking (device code of (nested|plugin|uses_rust|fat|one|described)|(CUDA|CXX) executable (${debug})?(own|takes|n))$" ${steps})
 expect("device links of one change" ${linked} 9 ${steps})
+
+run("${CMAKE_COMMAND}" --build "${build}" --target clean)
+file(GLOB_RECURSE left "${build}/*rustnvlink_device_link.o*" "${build}/*fat.fatbin*" "${build}/*one.cubin*" "${build}/*described.h*")
+# The other configuration is not cleaned.
+list(FILTER left EXCLUDE REGEX "/Release/")
+list(LENGTH left number)
+expect("files behind a cleaning" ${number} 0 ${left})

@@ -33,9 +33,13 @@ function(configure folder)
   endif()
 endfunction()
 
-# build(<out>): builds ${build} and sets <out> to the lines that tell of a step.
+# build(<out>): builds ${build} and sets <out> to the lines that tell of a step. Device links are given nothing but what they
+# can use.
 function(build out)
   run("${CMAKE_COMMAND}" --build "${build}" --parallel 2)
+  if(output MATCHES "[[]ignored-input]")
+    message(FATAL_ERROR "a device link leaves out what it was given:\n${output}")
+  endif()
   string(REGEX MATCHALL "(Building|Linking) [^\n]*" steps "${output}")
   list(FILTER steps EXCLUDE REGEX "with Cargo$")
   set(${out} "${steps}" PARENT_SCOPE)
