@@ -12,7 +12,7 @@ use clap::{Args, Parser};
 use cudalink_toolkit::{Environment, Search, Toolkit};
 use rustnvlink::arch::Sm;
 use rustnvlink::fatbin::CompressionMode;
-use rustnvlink::inputs::Files;
+use rustnvlink::inputs::{Files, host_folder};
 
 use crate::link;
 use arguments::Parsed;
@@ -51,12 +51,11 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
     let toolkit = toolkit_of(&arguments.nvcc, parsed.link_time)?;
     let of_toolkit = toolkit.as_ref().and_then(|toolkit| toolkit.lib_dir().ok());
     parsed.library_paths.extend(of_toolkit);
-    // The others are for the host linker.
-    let folders = parsed.library_paths.clone();
-    parsed.libraries.retain(|name| {
-        let file = format!("lib{name}.a");
-        folders.iter().any(|folder| folder.join(&file).is_file())
-    });
+    let mut missing = take_static_libraries(&mut parsed);
+    if toolkit.is_none() {
+        // They may be in one that only nvcc knows.
+        missing.clear();
+    }
     let link_time = parsed.link_time;
 
     /// The command line of `link`.
@@ -69,9 +68,27 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
     let arguments = Link::try_parse_from(words)
         .map_err(without_usage)?
         .arguments;
-    link::run_as_nvcc(arguments, toolkit.as_ref(), |files| {
+    link::run_as_nvcc(arguments, toolkit.as_ref(), &missing, |files| {
         processors_of_objects(files, link_time)
     })
+}
+
+/// Leaves to the host linker what is not there as a static library, and gives the names of those that it will not find either.
+fn take_static_libraries(parsed: &mut Parsed) -> Vec<String> {
+    let folders = &parsed.library_paths;
+    let is_there = |name: &str, end: &str| {
+        let file = format!("lib{name}.{end}");
+        folders.iter().any(|folder| folder.join(&file).is_file())
+    };
+    let libraries = std::mem::take(&mut parsed.libraries);
+    let (taken, left): (Vec<_>, Vec<_>) =
+        libraries.into_iter().partition(|name| is_there(name, "a"));
+    parsed.libraries = taken;
+    left.into_iter()
+        // The rest of a name that begins with a colon is that of a file.
+        .filter(|name| !name.starts_with(':') && !is_there(name, "so"))
+        .filter(|name| host_folder(name).is_none())
+        .collect()
 }
 
 /// What is wrong with a value, without advice about options that nobody has typed.

@@ -87,6 +87,38 @@ fn a_library_that_is_linked_alone_is_told_of_it() {
     }
 }
 
+/// CMake takes what it does not know as a target for the name of a library.
+#[cfg(unix)]
+#[test]
+fn a_library_that_is_nowhere_is_named_where_something_is_undefined() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::create_dir_all(folder.path().join("toolkit/bin")).expect("a toolkit");
+    for program in ["nvcc", "ptxas"] {
+        let program = folder.path().join("toolkit/bin").join(program);
+        std::os::unix::fs::symlink("/bin/sh", program).expect("a program");
+    }
+    fs::write(folder.path().join("libshared.so"), "").expect("a library");
+    let inputs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/inputs");
+    let object = |name: &str| {
+        let path = inputs.join(format!("{name}.sm_90.cubin"));
+        path.to_str().expect("a name").to_owned()
+    };
+    let (caller, callee) = (object("caller"), object("callee"));
+    let caller = caller.as_str();
+    let link = |nvcc: &'static str| ["nvcc-dlink", nvcc, "-dlink", "-o", "d.o", "-L.", caller];
+    let libraries = ["-lshared", "-lc", "-lmisspelt"];
+    // Where no toolkit is known, they may be in it.
+    for (nvcc, is_named) in [("toolkit/bin/nvcc", true), ("no/such/nvcc", false)] {
+        let output = start(&folder, &[&link(nvcc)[..], &libraries].concat());
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success(), "{said}");
+        let help = "help: no library was found for '-lmisspelt' (in CMake, a name in target_link_libraries()";
+        assert_eq!(said.contains(help), is_named, "{said}");
+        let said = run(&folder, &[&link(nvcc)[..], &libraries, &[&callee]].concat());
+        assert_eq!(said, "");
+    }
+}
+
 /// The command line of `link` that stands behind it is nobody's business.
 #[test]
 fn a_processor_that_does_not_exist_is_told_of_in_one_line() {

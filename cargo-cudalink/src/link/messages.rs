@@ -93,6 +93,16 @@ pub(super) const HELP_WITHOUT_LIBRARIES: &str = "only objects are linked here: l
      link; a static library that calls device functions of another one is built without a device link of its own (in CMake, \
      CUDA_RESOLVE_DEVICE_SYMBOLS OFF)";
 
+/// What helps where something is undefined, and libraries are named that are nowhere: what CMake does not know as a target it
+/// takes for the name of such a library.
+pub(super) fn help_with_missing(libraries: &[String]) -> Option<String> {
+    let names: Vec<String> = libraries.iter().map(|name| format!("-l{name}")).collect();
+    Some(format!(
+        "no library was found for {} (in CMake, a name in target_link_libraries() that is no target)",
+        some_of(&names)?
+    ))
+}
+
 /// What helps where something is undefined that a library may define which is linked on its own: these are the results.
 pub(crate) fn help_with_results(objects: &[String]) -> Option<String> {
     let names = some_of(objects)?;

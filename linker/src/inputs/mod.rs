@@ -42,6 +42,7 @@ pub(crate) use modules::Module;
 #[cfg(feature = "program")]
 pub(crate) use modules::registration;
 pub use ptx::{Assembler, Limits};
+pub use search::host_folder;
 pub use survey::Survey;
 pub(crate) use times::Compilation;
 #[cfg(feature = "program")]

@@ -65,10 +65,22 @@ const HOST_FOLDERS: &[&str] = &[
     "/usr/lib",
 ];
 
-/// The folder of the host linker that has a library, if one has.
-pub(super) fn host_folder(library: &str) -> Option<PathBuf> {
-    let mut folders = HOST_FOLDERS.iter().map(PathBuf::from);
-    folders.find(|folder| {
+/// Where GCC has the libraries of its own, such as that of OpenMP, below a folder for each machine and version.
+const COMPILER_FOLDERS: &[&str] = &["/usr/lib/gcc", "/usr/lib64/gcc"];
+
+/// The folder of the host linker that has a library of this name, static or shared, if one has.
+#[must_use]
+pub fn host_folder(library: &str) -> Option<PathBuf> {
+    let below = |folder: &Path| {
+        let entries = folder.read_dir().into_iter().flatten().flatten();
+        entries.map(|entry| entry.path())
+    };
+    let of_compilers = COMPILER_FOLDERS.iter().map(Path::new);
+    let of_compilers = of_compilers
+        .flat_map(below)
+        .flat_map(|machine| below(&machine));
+    let folders = HOST_FOLDERS.iter().map(PathBuf::from);
+    folders.chain(of_compilers).find(|folder| {
         let file = |end| folder.join(raw_text::name(&format!("lib{library}.{end}")));
         !library.contains('/') && (is_file(&file("so")) || is_file(&file("a")))
     })
