@@ -164,7 +164,7 @@ codes! {
         "An option is not valid UTF-8. Give its value as an argument of its own.";
 
     INVALID_OPTIONS_FILE "invalid-options-file":
-        "An options file is not valid UTF-8.";
+        "An options file is no text: there is a zero byte in it, or it is not valid UTF-8.";
 
     INVALID_VALUE "invalid-value":
         "The value is none that the option takes; --help lists them.";

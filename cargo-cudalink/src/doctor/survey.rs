@@ -193,6 +193,11 @@ fn not_a_host_file(file: &str, foreign: &Foreign) -> Finding {
             format!("{NEITHER}, but a text that begins with '{line}'"),
             None,
         ),
+        Foreign::Packed(program) => (
+            format!("packed by {program}"),
+            Some("unpack it, and look at what is in it".to_owned()),
+        ),
+        Foreign::OfSystem(system) => (format!("a file of {system}, and not of Linux"), None),
         Foreign::Other => (NEITHER.to_owned(), None),
     };
     Finding {

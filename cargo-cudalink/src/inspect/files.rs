@@ -130,6 +130,10 @@ fn unknown(path: &Path, data: &[u8]) -> Failure {
             format!("a text of libtool, which stands for {}", files.join(", "))
         }
         Foreign::Text(line) => format!("{WHAT}, but a text that begins with '{line}'"),
+        Foreign::Packed(program) => format!("packed by {program}, and has to be unpacked first"),
+        Foreign::OfSystem(system) => {
+            format!("a file of {system}, and only those of Linux are understood")
+        }
         Foreign::Other => WHAT.to_owned(),
     })
 }

@@ -308,7 +308,7 @@ pub const FLAGS: &[Spelling] = {
         option(F::DumpCallGraphNoDemangle, "dump-callgraph-no-demangle", G::Messages).help(
             "The same with the names that objects use."),
         option(F::DotFile, "dot-file", G::Messages).short("dot").takes(V::Text, "FILE").help(
-            "Writes which function calls which as a graph for dot."),
+            "Writes which function calls which as a graph for dot; - prints it."),
         option(F::WarningAsError, "warning-as-error", G::Messages).short("Werror").help(
             "Makes warnings errors."),
         option(F::DisableWarnings, "disable-warnings", G::Messages).short("w").help(

@@ -98,7 +98,7 @@ fn check_outputs(request: &Request, files: &Files) -> Result<(), Diagnostic> {
     for (option, path) in [
         ("-o", Some(&request.output)),
         ("--map", printed_or(request.map.as_ref())),
-        ("--dot-file", request.dot.as_ref()),
+        ("--dot-file", graph_file(request)),
     ] {
         let of_targets = path.map(|path| request.targets.iter().map(|t| path_for(path, t)));
         let mut paths: Vec<PathBuf> = of_targets.into_iter().flatten().collect();
@@ -127,6 +127,14 @@ fn check_outputs(request: &Request, files: &Files) -> Result<(), Diagnostic> {
 /// The file of an option for which `-` is the standard output.
 fn printed_or(path: Option<&PathBuf>) -> Option<&PathBuf> {
     path.filter(|path| !is_standard(path))
+}
+
+/// The file for the graph of calls, if it is not printed. For nvlink `-` is a file like any other.
+fn graph_file(request: &Request) -> Option<&PathBuf> {
+    match request.link.inputs.behaviour {
+        Behaviour::Own => printed_or(request.dot.as_ref()),
+        Behaviour::Nvlink => request.dot.as_ref(),
+    }
 }
 
 /// The files that are read but not linked.
@@ -219,12 +227,16 @@ fn link_all(
         let linked = link_one(request, target, &files, machine, printer);
         compilations.extend(linked.compilations);
         write_reports(request, target, &linked.reports)?;
-        if let Some(path) = &request.dot
+        if let Some(graph) = linked.reports.call_graph
             && linked.exit != Exit::Fatal
         {
-            let graph = linked.reports.call_graph;
-            let graph = graph.map(|graph| pending_text(request, path_for(path, target), graph));
-            results.graphs.extend(graph);
+            match graph_file(request) {
+                Some(path) => {
+                    let file = pending_text(request, path_for(path, target), graph);
+                    results.graphs.push(file);
+                }
+                None => output::print(&raw_text::visible(&graph)).map(|_| ())?,
+            }
         }
         if results.exit == Exit::Success {
             results.exit = linked.exit;

@@ -119,12 +119,18 @@ pub(super) fn unknown_option(name: &str) -> Diagnostic {
     }
 }
 
-/// An option of this name with another number of dashes.
+/// An option of this name with another number of dashes, or with other capitals where that leaves no doubt.
 fn spelled_otherwise(bare: &str) -> Option<String> {
-    FLAGS.iter().find_map(|spelling| match spelling.short {
-        _ if spelling.long == bare => Some(format!("--{bare}")),
-        Some(short) if short == bare => Some(format!("-{bare}")),
-        _ => None,
+    let find = |is_same: fn(&str, &str) -> bool| {
+        FLAGS.iter().find_map(|spelling| match spelling.short {
+            _ if is_same(spelling.long, bare) => Some(format!("--{}", spelling.long)),
+            Some(short) if is_same(short, bare) => Some(format!("-{short}")),
+            _ => None,
+        })
+    };
+    find(|ours, typed| ours == typed).or_else(|| {
+        let is_word = bare.len() > 1;
+        find(str::eq_ignore_ascii_case).filter(|_| is_word)
     })
 }
 
@@ -181,6 +187,8 @@ mod tests {
         check("verbose", "'--verbose'");
         check("-kernel-used", "'--kernels-used'");
         check("-zzz", "--help");
+        check("Map", "'--map'");
+        check("-XPTXAS", "'--Xptxas'");
     }
 
     #[test]

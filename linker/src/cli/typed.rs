@@ -314,14 +314,26 @@ impl Parser<'_> {
             }
         };
         self.typed.options_files.push(path.to_owned());
-        let text = raw_text::from_bytes(&bytes).ok_or_else(|| {
-            Diagnostic::fatal(
-                codes::INVALID_OPTIONS_FILE,
-                format!("options file '{shown}' is not valid UTF-8"),
-            )
-        })?;
-        let arguments = response_file::arguments(&text, self.behaviour).map_err(stray)?;
-        self.arguments(arguments.iter().map(|one| raw_text::name(one)), depth + 1)
+        let invalid = |what: &str| {
+            let text = format!("options file '{shown}' is {what}");
+            Diagnostic::fatal(codes::INVALID_OPTIONS_FILE, text)
+        };
+        // nvlink reads on behind it.
+        if self.behaviour == Behaviour::Own && bytes.contains(&0) {
+            return Err(invalid("no text").with_detail("there is a zero byte in it"));
+        }
+        let text = raw_text::from_bytes(&bytes).ok_or_else(|| invalid("not valid UTF-8"))?;
+        response_file::arguments(&text, self.behaviour)
+            .map_err(stray)
+            .and_then(|arguments| {
+                let arguments = arguments.iter().map(|one| raw_text::name(one));
+                self.arguments(arguments, depth + 1)
+            })
+            .map_err(|problem| match problem.notes.is_empty() {
+                // The innermost file is the one to look at.
+                true => problem.with_note(format_args!("in the options file '{shown}'")),
+                false => problem,
+            })
     }
 }
 

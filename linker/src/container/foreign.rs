@@ -15,6 +15,10 @@ pub enum Foreign {
     Libtool(Vec<String>),
     /// Another text, and how it begins.
     Text(String),
+    /// What a program like this has packed.
+    Packed(&'static str),
+    /// An object, library or program of another system.
+    OfSystem(&'static str),
     /// Something else.
     Other,
 }
@@ -29,8 +33,12 @@ impl Foreign {
         if Self::is_named_source(path) {
             return Self::Source;
         }
-        match libtool::files(path, data) {
-            Some(files) => Self::Libtool(files),
+        if let Some(files) = libtool::files(path, data) {
+            return Self::Libtool(files);
+        }
+        let starts = |(magic, _): &&(&[u8], Self)| data.starts_with(magic);
+        match BEGINNINGS.iter().find(starts) {
+            Some((_, known)) => known.clone(),
             None => first_line(data).map_or(Self::Other, Self::Text),
         }
     }
@@ -45,6 +53,22 @@ impl Foreign {
         )
     }
 }
+
+/// How files begin that are often named by mistake.
+const BEGINNINGS: &[(&[u8], Foreign)] = &[
+    (b"\x1f\x8b", Foreign::Packed("gzip")),
+    (b"BZh", Foreign::Packed("bzip2")),
+    (b"\xfd7zXZ\0", Foreign::Packed("xz")),
+    (b"\x28\xb5\x2f\xfd", Foreign::Packed("zstd")),
+    (b"PK\x03\x04", Foreign::Packed("zip")),
+    (b"7z\xbc\xaf\x27\x1c", Foreign::Packed("7z")),
+    // COFF for x86-64 and AArch64, and what is linked of it.
+    (b"\x64\x86", Foreign::OfSystem("Windows")),
+    (b"\x64\xaa", Foreign::OfSystem("Windows")),
+    (b"MZ", Foreign::OfSystem("Windows")),
+    // Mach-O with 64 bits.
+    (b"\xcf\xfa\xed\xfe", Foreign::OfSystem("macOS")),
+];
 
 /// How much is shown of text that is no input.
 const SHOWN: usize = 60;
@@ -76,6 +100,11 @@ mod tests {
         check("a.cu", b"__device__ int x;\n", Foreign::Source);
         check("a.o", b"Not found\n", Foreign::Text("Not found".to_owned()));
         check("a.o", &[0; 100], Foreign::Other);
+        check("a.o", b"\x1f\x8b\x08\0", Foreign::Packed("gzip"));
+        check("a.o", b"PK\x03\x04\x14\0", Foreign::Packed("zip"));
+        check("a.obj", b"\x64\x86\x06\0", Foreign::OfSystem("Windows"));
+        check("a.dll", b"MZ\x90\0", Foreign::OfSystem("Windows"));
+        check("a.o", b"\xcf\xfa\xed\xfe", Foreign::OfSystem("macOS"));
         check(
             "b/a.lo",
             b"# a.lo - a libtool object file\npic_object='.libs/a.o'\n",

@@ -159,6 +159,12 @@ pub(super) fn what_it_is(name: &str, data: &[u8]) -> String {
             )
         }
         Foreign::Text(line) => format!("{IS_NO_INPUT}, but a text that begins with '{line}'"),
+        Foreign::Packed(program) => {
+            format!("it is packed by {program}, and has to be unpacked first")
+        }
+        Foreign::OfSystem(system) => {
+            format!("it is a file of {system}, and device code is linked of those of Linux")
+        }
         Foreign::Other => IS_NO_INPUT.to_owned(),
     }
 }

@@ -219,14 +219,10 @@ impl<'a, 'd> Loader<'a, 'd> {
                     self.archive(source)
                 }
                 InputKind::HostObject => unreachable!("it was unpacked when it was looked at"),
-                InputKind::Cubin | InputKind::Fatbin | InputKind::Ptx | InputKind::LtoIr => {
-                    let kind = kind.to_string();
-                    let end = kind.to_lowercase();
-                    self.ignored(
-                        name,
-                        &format!("a {kind} is only linked from a file whose name ends in .{end}"),
-                    )
-                }
+                InputKind::Cubin => self.ignored_by_name(name, "a cubin", "cubin"),
+                InputKind::Fatbin => self.ignored_by_name(name, "a fatbin", "fatbin"),
+                InputKind::Ptx => self.ignored_by_name(name, "PTX", "ptx"),
+                InputKind::LtoIr => self.ignored_by_name(name, "LTO-IR", "ltoir"),
                 InputKind::HostExecutable | InputKind::SharedLibrary => {
                     self.linked_host(name, data)
                 }

@@ -193,6 +193,76 @@ fn inputs_that_cannot_be_linked_come_with_what_to_do() {
     );
 }
 
+#[test]
+fn files_that_are_named_by_mistake_are_called_what_they_are() {
+    let folder = Folder::new();
+    let check = |name: &str, begin: &[u8], why: &str| {
+        let bytes = [begin, &[1; 60]].concat();
+        std::fs::write(folder.path(name), bytes).unwrap();
+        let link = format!("-arch=sm_90 -o out.cubin caller.cubin callee.cubin {name}");
+        let warning = format!("nvlink warning : '{name}' is ignored: {why} [ignored-input]\n");
+        folder.check(&link, 0, &warning);
+        folder.check(&format!("{link} --compat"), 0, "");
+    };
+    let packed = "it is packed by gzip, and has to be unpacked first";
+    check("a.o.gz", b"\x1f\x8b\x08\0", packed);
+    let of_windows = "it is a file of Windows, and device code is linked of those of Linux";
+    check("a.obj", b"\x64\x86\x06\0", of_windows);
+    // Device code by its bytes, and not by its name.
+    let named = |what: &str, end: &str| {
+        format!("{what} is only linked from a file whose name ends in .{end}")
+    };
+    check("a.dat", b".version 9.0\n", &named("PTX", "ptx"));
+    check(
+        "b.dat",
+        &[0xed, 0x43, 0x4e, 0x7f],
+        &named("LTO-IR", "ltoir"),
+    );
+    check(
+        "c.dat",
+        &[0x50, 0xed, 0x55, 0xba],
+        &named("a fatbin", "fatbin"),
+    );
+}
+
+#[test]
+fn options_files_are_named_with_what_is_wrong_in_them() {
+    let folder = Folder::new();
+    folder.write("inner.txt", "-vrebose");
+    folder.write("outer.txt", "-v @inner.txt");
+    folder.write("quote.txt", "a.o \"b.o");
+    folder.write("zero.txt", "a.o\0b.o");
+    let check = |file: &str, own: &str, compatible: &str| {
+        let link = "-arch=sm_90 -o out.cubin";
+        folder.check(
+            &format!("{link} @{file}"),
+            1,
+            &format!("nvlink fatal   : {own}\n"),
+        );
+        let link = format!("{link} --compat -optf {file}");
+        folder.check(&link, 1, &format!("nvlink fatal   : {compatible}\n"));
+    };
+    check(
+        "inner.txt",
+        "Unknown option 'vrebose': did you mean '--verbose'? [unknown-option]\n    in the options file 'inner.txt'",
+        "Unknown option 'vrebose'",
+    );
+    check(
+        "quote.txt",
+        "Stray '\"' character [stray-quote]\n    in the options file 'quote.txt'",
+        "Stray '\"' character",
+    );
+    check(
+        "zero.txt",
+        "options file 'zero.txt' is no text: there is a zero byte in it [invalid-options-file]",
+        "Could not open input file 'a.o'",
+    );
+    let ran = folder.run("-arch=sm_90 -o out.cubin @outer.txt");
+    let inner = "\n    in the options file 'inner.txt'\n";
+    assert!(ran.stderr.ends_with(inner), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("outer.txt"), "{}", ran.stderr);
+}
+
 #[cfg(unix)]
 #[test]
 fn odd_files_are_refused_or_left_out() {

@@ -38,6 +38,19 @@ fn messages_can_be_explained_and_read_by_programs() {
 }
 
 #[test]
+fn a_graph_of_calls_is_printed_unless_nvlink_is_meant() {
+    let folder = Folder::new();
+    let link = "-arch=sm_90 -o out.cubin caller.cubin callee.cubin --dot-file=-";
+    let ran = folder.run(link);
+    let graph = "digraph callgraph {\ncaller -> _Z6calleefi;\n}\n";
+    assert_eq!((ran.code, &*ran.stdout), (Some(0), graph));
+    assert!(!folder.path("-").exists());
+    let ran = folder.run(&format!("{link} --compat"));
+    assert_eq!((ran.code, &*ran.stdout), (Some(0), ""));
+    assert_eq!(std::fs::read_to_string(folder.path("-")).unwrap(), graph);
+}
+
+#[test]
 fn undefined_names_come_with_who_needs_them_and_what_may_be_meant() {
     let folder = Folder::new();
     let ran = folder.run("-arch=sm_90 -o out.cubin caller.cubin");

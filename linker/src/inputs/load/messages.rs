@@ -150,6 +150,17 @@ impl Loader<'_, '_> {
         )
     }
 
+    /// Says that an input is left out because nvlink goes by the ends of names.
+    pub(super) fn ignored_by_name(
+        &mut self,
+        name: &str,
+        what: &str,
+        end: &str,
+    ) -> Result<(), Stop> {
+        let why = format!("{what} is only linked from a file whose name ends in .{end}");
+        self.ignored(name, &why)
+    }
+
     /// Says why the device code of an object stays away.
     pub(super) fn out_of_reach(&mut self, name: &str, place: OutOfReach) -> Result<(), Stop> {
         let why = match place {
