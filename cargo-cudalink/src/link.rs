@@ -429,6 +429,10 @@ fn link(
         ..
     } = link_options(arguments)?;
     messages::print_notes(&messages, notes);
+    // A program without device code is none that could be mended, and a warning of it would end the link.
+    if arguments.caller == Caller::Nvcc && request.inputs.warnings_are_errors {
+        request.inputs.may_be_empty = true;
+    }
     match toolkit {
         Some(toolkit) => take_programs(&mut request.inputs, toolkit)?,
         None => toolkit::check_choice()?,

@@ -23,6 +23,28 @@ fn nothing_is_said_of_what_has_no_device_code() {
     check(&folder, &["empty.a"], &[]);
     let lacking = ["[missing-arch-code]", "[no-device-code]"];
     check(&folder, &["-arch=sm_80", "code.fatbin"], &lacking);
+    // As nvcc hands on what is said of warnings.
+    check(&folder, &["-arch=sm_80", "code.fatbin", "-w"], &[]);
+    let strict = ["-Werror", "all-warnings"];
+    for empty in [&["-arch=sm_90", "empty.a"][..], &["empty.a"]] {
+        check(&folder, &[empty, &strict].concat(), &[]);
+    }
+    let link = [
+        "nvcc-dlink",
+        "nvcc",
+        "-dlink",
+        "-o",
+        "link.o",
+        "-arch=sm_80",
+        "code.fatbin",
+    ];
+    let output = start(&folder, &[&link[..], &strict].concat());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{said}");
+    assert!(
+        said.starts_with("error: SM Arch ('sm_80') not found"),
+        "{said}"
+    );
 }
 
 /// The inputs say what to link for, and nothing can be read twice of a pipe.

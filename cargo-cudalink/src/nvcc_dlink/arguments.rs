@@ -227,6 +227,7 @@ impl Parser<'_> {
             "--device-debug" | "-G" => self.is_debug = true,
             "--generate-line-info" | "-lineinfo" => self.parsed.line_info = true,
             "--resource-usage" | "-res-usage" => self.parsed.resource_usage = true,
+            "--disable-warnings" | "-w" => self.parsed.linker_options.push("-w".to_owned()),
             "--dlink-time-opt" | "-dlto" | "--lto" | "-lto" => self.parsed.link_time = true,
             "--relocatable-link" | "-r" | "--relocatable-ptx" | "-reloc-ptx" | "--cubin"
             | "-cubin" | "--fatbin" | "-fatbin" => {
@@ -279,7 +280,14 @@ impl Parser<'_> {
                 }
             }
             "--dopt" => self.is_optimized = text == "on",
-            "--host-linker-script" => {
+            "--Werror" => {
+                let all = list().filter(|kind| kind == "all-warnings");
+                parsed
+                    .linker_options
+                    .extend(all.map(|_| "-Werror".to_owned()));
+            }
+            // The other value, use-lcs, is about the host link behind this one.
+            "--host-linker-script" if text == "gen-lcs" => {
                 bail!("{name} makes a script for the host linker; `cargo cudalink script` makes it")
             }
             _ => {}
@@ -536,11 +544,13 @@ mod tests {
             },
         );
         check(
-            "-G -res-usage -w -Werror all-warnings -Xnvlink=-v,-suppress-arch-warning",
+            "-G -res-usage -w -Werror reorder,all-warnings -hls=use-lcs -Xnvlink=-v,-suppress-arch-warning",
             Parsed {
                 debug: true,
                 resource_usage: true,
-                linker_options: vec!["-v".to_owned(), "-suppress-arch-warning".to_owned()],
+                linker_options: ["-w", "-Werror", "-v", "-suppress-arch-warning"]
+                    .map(str::to_owned)
+                    .to_vec(),
                 ..Parsed::default()
             },
         );
@@ -581,6 +591,7 @@ mod tests {
         check_error("-Xfatbin -compress-mode", "-compress-mode needs a value");
         check_error("--compress-mode=best", "'best' is no mode");
         check_error("a.o -o", "-o needs a value");
+        check_error("-hls gen-lcs", "cargo cudalink script");
         check_error("-dlink a.o b.cu", "'b.cu' is a source");
     }
 }
