@@ -99,6 +99,7 @@ function(rustnvlink_add_image name)
   foreach(part OBJECTS LIBRARIES)
     _rustnvlink_check_names(rustnvlink_add_image ${part} ${arg_${part}})
   endforeach()
+  _rustnvlink_optimize(options ${arg_OBJECTS} ${arg_LIBRARIES})
   _rustnvlink_inputs(inputs depends ${arg_OBJECTS} ${arg_LIBRARIES})
   add_custom_command(OUTPUT "${output}"
     COMMAND "${CMAKE_COMMAND}" -E make_directory "${directory}"

@@ -458,7 +458,10 @@ fn link(
     if linked.is_complete() {
         return Ok(linked);
     }
-    if let Some(help) = help {
+    for help in help
+        .into_iter()
+        .chain(messages::help_with_intermediates(arguments.caller, &linked))
+    {
         style::help(help);
     }
     bail!("the device code cannot be linked");

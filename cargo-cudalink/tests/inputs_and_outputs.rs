@@ -583,3 +583,19 @@ fn options_of_nvcc_are_known() {
         "asks for no device link (-dlink)",
     );
 }
+
+/// Advice is in the words of whoever asked for the link.
+#[test]
+fn users_of_cmake_are_told_how_to_link_lto_ir() {
+    let folder = folder();
+    let code = [&[0xed, 0x43, 0x4e, 0x7f][..], &[0; 60]].concat();
+    fs::write(folder.path().join("code.ltoir"), code).expect("an input");
+    let help = "help: in CMake, OPTIONS --dlto of rustnvlink_device_link()";
+    fails(&folder, "link --caller=cmake code.ltoir -o d.o", help);
+    let said = run(&folder, "link code.ltoir -o d.o").stderr;
+    let said = String::from_utf8_lossy(&said);
+    assert!(
+        said.contains("[lto-input]") && !said.contains("CMake"),
+        "{said}"
+    );
+}

@@ -80,6 +80,15 @@ pub(super) fn help_with_processors(caller: Caller, linked: &Linked) -> Option<&'
     codes.iter().any(|code| linked.has(*code)).then_some(help)
 }
 
+/// What helps where the link has failed because inputs wait for its optimizer.
+pub(super) fn help_with_intermediates(caller: Caller, linked: &Linked) -> Option<&'static str> {
+    let is_told = caller == Caller::Cmake && linked.has(codes::LTO_INPUT);
+    is_told.then_some(
+        "in CMake, OPTIONS --dlto of rustnvlink_device_link() and rustnvlink_add_image(), which add it themselves where \
+         INTERPROCEDURAL_OPTIMIZATION of a target with CUDA sources is set",
+    )
+}
+
 /// The codes of messages about inputs that do not fit the processors of a link.
 const ABOUT_PROCESSORS: &[Code] = &[
     codes::ARCH_MISMATCH,
