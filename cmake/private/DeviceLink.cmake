@@ -229,6 +229,8 @@ endfunction()
 # Sets <out> to the options of the linker that the caller's arguments ask for.
 function(_rustnvlink_options out function)
   set(options "")
+  # What these stand for is what the objects were compiled for.
+  list(FILTER arg_ARCHITECTURES EXCLUDE REGEX "^(all|all-major|native)$")
   foreach(architecture IN LISTS arg_ARCHITECTURES)
     if(architecture MATCHES "^([0-9]+[af]?)(-real)?$")
       list(APPEND options "--arch=sm_${CMAKE_MATCH_1}")

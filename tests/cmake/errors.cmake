@@ -32,6 +32,9 @@ expect_error("rustnvlink_add_image(image OBJECTS a.o ARCHITECTURES 90-virtual)" 
 expect_error("rustnvlink_add_image(image OBJECTS kernel)" "OBJECTS has kernel, which is neither a file nor a target")
 expect_error("rustnvlink_add_image(image LIBRARIES A::b)" "LIBRARIES has A::b, which is neither a file nor a target")
 
+run("${CMAKE_COMMAND}" -S "${source}" -B "${build}" "-DCMAKE_PREFIX_PATH=${prefix}"
+  "-DCODE=rustnvlink_add_image(image OBJECTS a.o ARCHITECTURES all-major)")
+
 # Advice names what CMake has, not options that nobody has typed.
 set(inputs "${CMAKE_CURRENT_LIST_DIR}/../inputs")
 set(code "rustnvlink_add_image(image OBJECTS ${inputs}/saxpy.sm_90.cubin ARCHITECTURES 80)")
