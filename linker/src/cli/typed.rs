@@ -9,7 +9,7 @@ use super::flags::{FLAGS, Flag, Spelling, Value};
 use super::meant::{is_of_compilers, like_library, unknown_option};
 use super::printer::Format;
 use super::response_file::{self, Stray};
-use super::values::{is_processor, number, undefined_value};
+use super::values::{number, processors, undefined_value};
 use crate::codes;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::options::Behaviour;
@@ -211,6 +211,10 @@ impl Parser<'_> {
         value: OsString,
         depth: usize,
     ) -> Result<(), Diagnostic> {
+        let value = match spelling.value {
+            Value::Processor => processors(spelling, &value, self.behaviour)?,
+            _ => value,
+        };
         let text = &*raw_text::text(&value);
         match spelling.value {
             Value::Nothing => {}
@@ -227,9 +231,6 @@ impl Parser<'_> {
                 }
             }
             Value::Choice(allowed) if !allowed.contains(&text) => {
-                return Err(undefined_value(spelling, text));
-            }
-            Value::Processor if !self.are_processors(text) => {
                 return Err(undefined_value(spelling, text));
             }
             Value::SixtyFour if number(text)? != 64 => {
@@ -253,14 +254,6 @@ impl Parser<'_> {
             }
         }
         Ok(())
-    }
-
-    /// nvlink takes one.
-    fn are_processors(&self, text: &str) -> bool {
-        match self.behaviour {
-            Behaviour::Nvlink => is_processor(text),
-            Behaviour::Own => text.split(',').all(is_processor),
-        }
     }
 
     fn set(&mut self, spelling: &Spelling, value: OsString) {
@@ -450,6 +443,8 @@ mod tests {
     fn spellings() {
         check("-arch=sm_90 -arch sm_90", "arch=sm_90 arch=sm_90");
         check("--arch sm_90 --arch=sm_90", "arch=sm_90 arch=sm_90");
+        // Not with nvlink, which takes one.
+        check("-arch=sm_90,\tsm_80,", "arch=sm_90,sm_80");
         check(
             "-o x --output-file=y=z",
             concat!(
@@ -543,6 +538,15 @@ mod tests {
         check(
             "-arch=sm_11",
             "Value 'sm_11' is not defined for option 'arch'",
+        );
+        check(
+            "-arch=sm_90,sm_11",
+            "Value 'sm_11' is not defined for option 'arch'",
+        );
+        check("-arch=,", "Value ',' is not defined for option 'arch'");
+        check(
+            "-arch=sm_90,sm_80 --compat",
+            "Value 'sm_90,sm_80' is not defined for option 'arch'",
         );
         check("-m32", "Value '32' is not defined for option 'machine'");
         check("-mfoo --compat", "'foo': expected a number");

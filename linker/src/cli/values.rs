@@ -1,12 +1,40 @@
 //! Values of options: which are taken, and what may be meant by others.
 
+use std::ffi::{OsStr, OsString};
+
 use super::flags::{Spelling, Value};
 use crate::arch::{Sm, help_with};
 use crate::codes;
 use crate::diagnostic::Diagnostic;
+use crate::options::Behaviour;
+use crate::raw_text;
+
+/// The names of processors in the value of an option, with nothing but commas between them. nvlink takes one.
+pub(super) fn processors(
+    spelling: &Spelling,
+    value: &OsStr,
+    behaviour: Behaviour,
+) -> Result<OsString, Diagnostic> {
+    let text = raw_text::text(value);
+    let names = match behaviour {
+        Behaviour::Nvlink => vec![&*text],
+        Behaviour::Own => {
+            let names = text.split(',').map(str::trim);
+            names.filter(|name| !name.is_empty()).collect()
+        }
+    };
+    let wrong = match names.is_empty() {
+        true => Some(&*text),
+        false => names.iter().copied().find(|name| !is_processor(name)),
+    };
+    match wrong {
+        Some(name) => Err(undefined_value(spelling, name)),
+        None => Ok(names.join(",").into()),
+    }
+}
 
 /// Whether a text names a processor, or what is compiled for one.
-pub(super) fn is_processor(text: &str) -> bool {
+fn is_processor(text: &str) -> bool {
     ["sm_", "compute_", "lto_"]
         .iter()
         .filter_map(|prefix| text.strip_prefix(prefix))
@@ -58,6 +86,12 @@ pub(super) fn undefined_value(spelling: &Spelling, text: &str) -> Diagnostic {
     match spelling.value {
         Value::Processor => problem.with_detail(help_with(text)),
         Value::Choice(words) => problem.with_detail(format_args!("it is {}", words.join(" or "))),
-        _ => problem,
+        Value::SixtyFour => problem.with_detail("it is 64"),
+        Value::Nothing
+        | Value::Text
+        | Value::Texts
+        | Value::List
+        | Value::Number
+        | Value::Truth => problem,
     }
 }
