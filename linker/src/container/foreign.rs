@@ -75,7 +75,7 @@ const SHOWN: usize = 60;
 
 /// The first line of a file that is text: it tells a placeholder, a page of a server or a linker
 /// script from what was meant.
-pub(crate) fn first_line(data: &[u8]) -> Option<String> {
+fn first_line(data: &[u8]) -> Option<String> {
     let line = data.split(|byte| matches!(byte, b'\r' | b'\n')).next()?;
     let end = line.len().min(SHOWN);
     let is_text = line.iter().all(|byte| matches!(byte, b'\t' | b' '..=b'~'));

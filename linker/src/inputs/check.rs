@@ -5,7 +5,6 @@ use std::ops::Range;
 
 use crate::arch::{Abi, FileFlags, OldFileFlags, Sm, Suffix, Toolkit};
 use crate::codes::{self, Code};
-use crate::container::foreign::first_line;
 use crate::cubin::{
     Binding, CompatCode, CompatRecords, DeviceNote, EM_CUDA, File, ObjectKind, SectionType, Symbol,
 };
@@ -13,6 +12,7 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::error::{ParseError, Problem};
 use crate::read::lost_device_note;
 
+use super::contents::what_else;
 use super::{Behaviour, Processor};
 
 /// Marks of the Mercury generation in the flags of a file.
@@ -138,8 +138,8 @@ fn parse<'d>(
     }
     if is_marked && !data.starts_with(b"\x7fELF") {
         let problem = Diagnostic::fatal(codes::NOT_A_CUBIN, "cubin not an elf?").of_input(name);
-        return Err(problem.with_detail(match first_line(data) {
-            Some(line) => format!("'{name}' is a text that begins with '{line}'"),
+        return Err(problem.with_detail(match what_else(name, data) {
+            Some(what) => format!("'{name}' {what}"),
             None => format!("in '{name}'"),
         }));
     }

@@ -142,6 +142,18 @@ pub(super) fn read(path: &Path) -> io::Result<Contents> {
 /// What is wrong with a source as an input.
 pub(super) const IS_SOURCE: &str = "it is a source, which has to be compiled first (nvcc -dc)";
 
+/// What a file is instead of what its name promises, if that can be told.
+pub(super) fn what_else(name: &str, data: &[u8]) -> Option<String> {
+    match Foreign::of(Path::new(name), data) {
+        Foreign::Text(line) => Some(format!("is a text that begins with '{line}'")),
+        Foreign::Packed(program) => Some(format!(
+            "is packed by {program}, and has to be unpacked first"
+        )),
+        Foreign::OfSystem(system) => Some(format!("is a file of {system}")),
+        Foreign::Empty | Foreign::Source | Foreign::Libtool(_) | Foreign::Other => None,
+    }
+}
+
 /// What is wrong with a file of no known kind.
 pub(super) fn what_it_is(name: &str, data: &[u8]) -> String {
     const IS_NO_INPUT: &str = "it is neither a host object nor an archive, cubin or fatbin";

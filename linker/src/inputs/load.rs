@@ -211,7 +211,7 @@ impl<'a, 'd> Loader<'a, 'd> {
             "ptx" if kind == InputKind::Ptx => self.ptx_file(name, data),
             "ptx" => {
                 self.stop_at_fatbin(name)?;
-                Err(self.unrecognized_ptx(name))
+                Err(self.unrecognized_ptx(name, data))
             }
             _ => match kind {
                 InputKind::Archive => {

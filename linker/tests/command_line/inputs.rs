@@ -113,6 +113,19 @@ fn problems_with_options_and_inputs() {
          [not-a-cubin]",
     );
     check("--compat junk.cubin", "cubin not an elf?");
+    std::fs::write(
+        folder.path("packed.cubin"),
+        [&[0x1f, 0x8b][..], &[1; 60]].concat(),
+    )
+    .unwrap();
+    check(
+        "packed.cubin",
+        "cubin not an elf? 'packed.cubin' is packed by gzip, and has to be unpacked first [not-a-cubin]",
+    );
+    folder.write("page.ptx", TEXT);
+    let ran = folder.run("-arch=sm_90 -o out.cubin page.ptx");
+    let expected = "'page.ptx' is a text that begins with 'a text of more than fifty bytes,";
+    assert!(ran.stderr.contains(expected), "{}", ran.stderr);
     let mut callee = std::fs::read(folder.path("callee.cubin")).unwrap();
     callee.truncate(callee.len() - 100);
     std::fs::write(folder.path("short.cubin"), &callee).unwrap();

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use super::super::contents::what_else;
 use super::super::files::Files;
 use super::super::{Image, ToolError, check, host, search};
 use super::{Loader, Stop};
@@ -269,12 +270,14 @@ impl Loader<'_, '_> {
         stop
     }
 
-    pub(super) fn unrecognized_ptx(&mut self, name: &str) -> Stop {
+    pub(super) fn unrecognized_ptx(&mut self, name: &str, data: &[u8]) -> Stop {
         let text = "Binary format for key='0', ident='' is not recognized";
-        self.diagnostics.push(
-            Diagnostic::new(Severity::Error, codes::NOT_PTX, text)
-                .with_detail(format_args!("'{name}' is neither PTX nor a cubin")),
-        );
+        let what = match what_else(name, data) {
+            Some(what) => format!("'{name}' {what}"),
+            None => format!("'{name}' is neither PTX nor a cubin"),
+        };
+        self.diagnostics
+            .push(Diagnostic::new(Severity::Error, codes::NOT_PTX, text).with_detail(what));
         self.fatal(codes::NOT_PTX, name, "elfLink fatbinary error")
     }
 
