@@ -162,6 +162,8 @@ impl<'c> Change<'c> {
             true => LONGEST_SLOW,
             false => LONGEST_DISTANCE,
         };
+        // A report without a memory barrier before it waits for its predicate (case `scoreboards_distance`).
+        let is_report = self.origins[at].is_none() && operation(&self.new[at]) == ERROR_BARRIER;
         for earlier in (block..at).rev() {
             let passed = start[before] - start[earlier];
             if passed >= reach {
@@ -172,7 +174,7 @@ impl<'c> Change<'c> {
             }
             let was = match (self.origins[earlier], self.origins[at]) {
                 (Some(first), Some(second)) => Some(self.old.distance(first, second)),
-                (Some(_), None) if step.is_new => None,
+                (Some(_), None) if step.is_new || is_report => None,
                 _ => continue,
             };
             // What takes a scoreboard is waited for by that.
