@@ -131,9 +131,11 @@ fn line_endings_are_unix() {
 #[test]
 fn phases_look_back_only() {
     for (position, phase) in PHASES.iter().enumerate() {
-        let mut files = Vec::new();
-        sources(&root().join("linker/src").join(phase), &mut files);
-        assert!(!files.is_empty(), "no sources of {phase}");
+        let folder = root().join("linker/src").join(phase);
+        let mut files = vec![folder.with_extension("rs")];
+        if folder.is_dir() {
+            sources(&folder, &mut files);
+        }
         for path in files {
             let text = std::fs::read_to_string(&path).expect("a readable source");
             for later in &PHASES[position + 1..] {
