@@ -180,7 +180,7 @@ fn program_constants<'m, 'd>(merged: &'m mut Merged<'d>) -> Option<&'m mut Secti
     let is_bank =
         |kind| matches!(kind, SectionKind::Constant(bank) if native_bank(bank) == USER_BANK);
     let bank = {
-        let mut banks = merged.sections_of(is_bank);
+        let mut banks = merged.sections.of_kind(is_bank);
         banks.find(|(_, section)| section.target.is_none())?.0
     };
     Some(&mut merged.sections[bank])
@@ -204,7 +204,7 @@ fn fill_in_constants_size(pruned: &mut Pruned<'_>) {
 /// Tentative definitions follow all other variables without initial value,
 /// the one that appeared last first.
 fn place_commons(pruned: &mut Pruned<'_>) {
-    let mut commons = std::mem::take(&mut pruned.merged.commons);
+    let mut commons = std::mem::take(&mut pruned.merged.commons.named);
     commons.retain(|&symbol| pruned.merged.symbols[symbol].definition == Definition::Common);
     if commons.is_empty() {
         return;
@@ -243,7 +243,7 @@ fn reserved_variables(pruned: &Pruned<'_>) -> BTreeMap<SectionId, Vec<SymbolId>>
     let merged = &pruned.merged;
     let mut variables: BTreeMap<SectionId, Vec<SymbolId>> = BTreeMap::new();
     let is_reserved = |kind| kind == SectionKind::SharedReserved;
-    if merged.sections_of(is_reserved).next().is_none() {
+    if merged.sections.of_kind(is_reserved).next().is_none() {
         return variables;
     }
     for (id, symbol) in merged.symbols.enumerate() {
@@ -267,7 +267,8 @@ fn reserved_variables(pruned: &Pruned<'_>) -> BTreeMap<SectionId, Vec<SymbolId>>
 fn global_section(pruned: &mut Pruned<'_>) -> SectionId {
     let known = pruned
         .merged
-        .sections_of(|kind| kind == SectionKind::Global)
+        .sections
+        .of_kind(|kind| kind == SectionKind::Global)
         .next();
     if let Some((id, _)) = known {
         return id;

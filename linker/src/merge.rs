@@ -28,6 +28,7 @@ mod section;
 mod shared;
 mod stale;
 mod symbols;
+mod tables;
 mod unified;
 
 pub(crate) use compat::Compat;

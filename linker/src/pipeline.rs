@@ -20,7 +20,7 @@ pub(crate) fn link<'d>(
     objects: Vec<Object<'d>>,
     damage: Option<ParseError>,
     arena: &'d Arena,
-    options: &Options,
+    options: &'d Options,
     diagnostics: &mut Diagnostics,
     reports: &mut Reports,
 ) -> Option<Finalized<'d>> {
@@ -61,7 +61,7 @@ impl From<ParseError> for End {
 /// What every phase of a link gets.
 struct Link<'d, 'l> {
     arena: &'d Arena,
-    options: &'l Options,
+    options: &'d Options,
     diagnostics: &'l mut Diagnostics,
     reports: &'l mut Reports,
 }

@@ -110,8 +110,8 @@ fn live_places(
         Behaviour::Nvlink => names_of_lost_kernels(merged, functions),
         Behaviour::Own => FxHashSet::default(),
     };
-    let mut symbols = IdVec::filled(&merged.symbols, true);
-    let mut sections = IdVec::filled(&merged.sections, true);
+    let mut symbols = merged.symbols.each(true);
+    let mut sections = merged.sections.each(true);
     for (id, function) in merged.functions.enumerate() {
         symbols[function.symbol] = functions[id];
     }
@@ -135,7 +135,10 @@ fn live_places(
         symbols[section.symbol] = true;
     }
     // Of a section whose content the layout moves elsewhere, only the symbol stays: it stands for the new place.
-    for (id, section) in merged.sections_of(|kind| matches!(kind, SectionKind::Constant(_))) {
+    for (id, section) in merged
+        .sections
+        .of_kind(|kind| matches!(kind, SectionKind::Constant(_)))
+    {
         sections[id] &= !section.is_moved;
     }
     for symbol in left_without_place(merged) {
@@ -198,7 +201,9 @@ fn lost_its_content(section: &Section<'_>) -> bool {
 
 /// Symbols of constants in a section that has lost its content.
 fn left_without_place(merged: &Merged<'_>) -> Vec<SymbolId> {
-    let mut banks = merged.sections_of(|kind| matches!(kind, SectionKind::Constant(1..)));
+    let mut banks = merged
+        .sections
+        .of_kind(|kind| matches!(kind, SectionKind::Constant(1..)));
     if !banks.any(|(_, bank)| lost_its_content(bank)) {
         return Vec::new();
     }
@@ -228,8 +233,8 @@ pub(crate) fn keep_all<'d>(
         functions: IdVec::filled(&merged.functions, true),
         entries: is_entry(&merged, |_| true),
         has_lone_kernel: false,
-        sections: IdVec::filled(&merged.sections, true),
-        symbols: IdVec::filled(&merged.symbols, true),
+        sections: merged.sections.each(true),
+        symbols: merged.symbols.each(true),
     };
     for section in merged.sections.iter_mut().filter(|s| lost_its_content(s)) {
         section.relocations.clear();
@@ -254,7 +259,8 @@ fn named_after_death<'m, 'd>(
     merged: &'m Merged<'d>,
 ) -> impl Iterator<Item = (SectionId, &'m Section<'d>)> {
     merged
-        .sections_of(|kind| kind == SectionKind::Shared)
+        .sections
+        .of_kind(|kind| kind == SectionKind::Shared)
         .filter(|(_, section)| section.target.is_some())
 }
 
@@ -378,7 +384,7 @@ impl<'d> Pruned<'d> {
     /// program's table of handles. nvlink then fails, as it looks for these.
     pub(crate) fn loses_handles(&self) -> bool {
         let handles = SectionKind::Constant(HANDLES_BANK);
-        let mut handles = self.merged.sections_of(|kind| kind == handles);
+        let mut handles = self.merged.sections.of_kind(|kind| kind == handles);
         let mut symbols = self.merged.symbols.iter();
         let is_of_lost = |section: &Section<'_>| {
             let kernel = self.merged.served(section);
@@ -458,8 +464,8 @@ impl<'d> Pruned<'d> {
     /// name only (case `alias`).
     pub(crate) fn later_names(&self) -> FxHashSet<SymbolId> {
         let merged = &self.merged;
-        let mut is_named = IdVec::filled(&merged.sections, false);
-        let listed = merged.locals.iter().chain(&merged.globals).copied();
+        let mut is_named = merged.sections.each(false);
+        let listed = merged.symbols.listed();
         listed
             .filter(|&id| self.live.symbols[id] && merged.symbols[id].kind == SymbolType::FUNC)
             .filter(|&id| match merged.symbols[id].definition {

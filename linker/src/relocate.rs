@@ -92,7 +92,7 @@ pub(crate) fn relocate<'d, M>(
     meanwhile: impl FnOnce(&Pruned<'d>) -> M,
 ) -> (Result<Relocated<'d>, ParseError>, M) {
     count_machine_code(&mut laid_out.pruned.merged);
-    let sections = laid_out.merged().sections_of(|kind| !kind.is_list());
+    let sections = laid_out.merged().sections.of_kind(|kind| !kind.is_list());
     let sizes = sections.map(|(_, section)| section.content.size);
     let bytes = sizes.sum::<u64>() as usize;
     let (done, patched) = parallel::both(
@@ -135,8 +135,8 @@ impl<'d> Patcher<'_, 'd> {
     /// The sections and their native twins, which have `bytes` together.
     fn patch(self, bytes: usize) -> Result<(IdVec<SectionId, Patched<'d>>, Twins<'d>), ParseError> {
         let merged = self.laid_out.merged();
-        let ids: Vec<SectionId> = merged.kinds().map(|(id, _)| id).collect();
-        let mut sections = IdVec::filled(&merged.sections, Patched::default());
+        let ids: Vec<SectionId> = merged.sections.kinds().map(|(id, _)| id).collect();
+        let mut sections = merged.sections.each(Patched::default());
         let failed = Mutex::new(Failures::new());
         parallel::fill(&ids, sections.rows(), bytes, |&id, patched| {
             match self.relocate_linked(id) {
@@ -165,7 +165,7 @@ impl<'d> Patcher<'_, 'd> {
         bytes: usize,
     ) -> Result<Twins<'d>, ParseError> {
         let merged = self.laid_out.merged();
-        let mut native = IdVec::filled(&merged.sections, None);
+        let mut native = merged.sections.each(None);
         if failures.is_empty() && !merged.target.has_mercury() {
             return Ok(native);
         }
@@ -217,8 +217,8 @@ impl<'d> Patcher<'_, 'd> {
     /// symbols claim, and may be absurd.
     fn has_bytes(self, id: SectionId) -> bool {
         let merged = self.laid_out.merged();
-        let is_refused = matches!(merged.kind(id), SectionKind::Constant(_))
-            && merged.image.is_executable()
+        let is_refused = matches!(merged.sections.kind(id), SectionKind::Constant(_))
+            && merged.is_executable()
             && merged.sections[id].target.is_none()
             && merged.sections[id].content.size > BANK_LIMIT;
         self.laid_out.pruned.live.sections[id] && !is_refused
@@ -227,7 +227,7 @@ impl<'d> Patcher<'_, 'd> {
     /// Applies the relocations of a section of the link view.
     fn relocate_linked(self, id: SectionId) -> Result<Patched<'d>, ParseError> {
         let merged = self.laid_out.merged();
-        if !self.has_bytes(id) || merged.kind(id).is_list() {
+        if !self.has_bytes(id) || merged.sections.kind(id).is_list() {
             return Ok(Patched::default());
         }
         let section = &merged.sections[id];
@@ -336,7 +336,7 @@ impl<'d> Patcher<'_, 'd> {
             merged.symbols[r.symbol].kind.is_reference() && resolve::is_place_among_handles(r)
         };
         merged.target.has_mercury()
-            && merged.kind(id) == SectionKind::Text
+            && merged.sections.kind(id) == SectionKind::Text
             && (twin.relocations.iter().any(is_place)
                 || self.laid_out.texture_slots.are_placed_for(id))
     }
@@ -391,7 +391,9 @@ impl<'d> Patcher<'_, 'd> {
 /// nvlink finds banks by it, and for each of them goes through the last one (case `unified_tables`).
 fn banks_of_slots(pruned: &Pruned<'_>) -> FxHashMap<SectionId, Vec<SectionId>> {
     let Pruned { merged, live, .. } = pruned;
-    let banks = merged.sections_of(|kind| kind == SectionKind::Constant(OPTIMIZER_BANK));
+    let banks = merged
+        .sections
+        .of_kind(|kind| kind == SectionKind::Constant(OPTIMIZER_BANK));
     let mut of_slots: FxHashMap<SectionId, Vec<SectionId>> = FxHashMap::default();
     for (id, bank) in banks {
         let slots = bank
@@ -540,9 +542,7 @@ fn gather<'d>(
 
 /// Whether the section holds the slots of all unified functions, which Mercury executables join into one.
 fn is_joined(merged: &Merged<'_>, section: &Section<'_>) -> bool {
-    section.kind == SectionKind::Stubs
-        && merged.target.has_mercury()
-        && merged.image.is_executable()
+    section.kind == SectionKind::Stubs && merged.target.has_mercury() && merged.is_executable()
 }
 
 /// The bytes of the contributions, with zeros in the gaps. A single contribution, as most sections have, is borrowed.

@@ -65,7 +65,7 @@ pub(crate) const EMPTY_DOT: &str = "digraph callgraph {\n}\n";
 /// link.
 pub(crate) fn dot(pruned: &Pruned<'_>) -> String {
     let name = |function: FunctionId| pruned.merged.name_of(function);
-    let takers = match pruned.merged.image.is_executable() {
+    let takers = match pruned.merged.is_executable() {
         true => pruned.merged.takers(),
         false => IdVec::filled(&pruned.merged.prototypes, Vec::new()),
     };

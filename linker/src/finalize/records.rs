@@ -168,7 +168,7 @@ pub(super) fn module<'d>(
             payload: Payload::Head([0; 2]),
         });
     }
-    let ranks = pruned.merged.ranks();
+    let ranks = pruned.merged.symbols.ranks();
     let mut entries = pruned.starts();
     entries.sort_by_key(|&entry| ranks[pruned.merged.functions[entry].symbol]);
     for entry in entries {

@@ -119,7 +119,7 @@ fn shared_size(pruned: &Pruned<'_>, function: FunctionId) -> u64 {
     };
     let section = &pruned.merged.sections[section];
     let has_reserved = pruned.merged.target.has_mercury()
-        && pruned.merged.image.is_executable()
+        && pruned.merged.is_executable()
         && section.content.size > 0;
     let reserved = match has_reserved {
         true => pruned.merged.reserved_shared(),

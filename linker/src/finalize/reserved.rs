@@ -21,7 +21,7 @@ pub(super) fn check(
     diagnostics: &mut Diagnostics,
 ) {
     let merged = &pruned.merged;
-    if merged.shared_memory.reservation != Reservation::Disabled {
+    if merged.settings.shared_memory.reservation != Reservation::Disabled {
         return;
     }
     let says = |records: &[InfoRecord<'_>]| {

@@ -61,7 +61,7 @@ pub(super) fn fit(pruned: &mut Pruned<'_>, options: &Options, problems: &mut Pro
         let bank = match behaviour {
             // Where some may go, nvlink reserves nothing.
             Behaviour::Nvlink if named.is_some() => Some(by_size(&variables, NullAddress::Used)),
-            Behaviour::Nvlink => Some(by_size(&variables, merged.shared_memory.null)),
+            Behaviour::Nvlink => Some(by_size(&variables, merged.settings.shared_memory.null)),
             Behaviour::Own if can_move(merged, section, &variables) => Some(pack(&variables)),
             Behaviour::Own => None,
         };
@@ -78,7 +78,7 @@ pub(super) fn fit(pruned: &mut Pruned<'_>, options: &Options, problems: &mut Pro
             Some(bank) if size <= BANK_LIMIT || behaviour == Behaviour::Nvlink => {
                 // nvlink takes the addresses in variables that go for those of
                 // others, and reserves what it does not for the variables.
-                let rest = match (behaviour, named, merged.shared_memory.null) {
+                let rest = match (behaviour, named, merged.settings.shared_memory.null) {
                     (Behaviour::Nvlink, Some(_), NullAddress::Used) => Rest::Follows(0),
                     (Behaviour::Nvlink, Some(_), NullAddress::Reserved) => Rest::Follows(WORD),
                     (Behaviour::Nvlink, None, _) | (Behaviour::Own, _, _) => Rest::Goes,
@@ -170,7 +170,8 @@ fn too_large(merged: &Merged<'_>) -> Vec<SectionId> {
         |section: &Section<'_>| section.target.is_none() && section.content.size > BANK_LIMIT;
     let is_bank = |kind| matches!(kind, SectionKind::Constant(_));
     merged
-        .sections_of(is_bank)
+        .sections
+        .of_kind(is_bank)
         .filter(|(_, section)| is_too_large(section))
         .map(|(id, _)| id)
         .collect()
@@ -179,8 +180,8 @@ fn too_large(merged: &Merged<'_>) -> Vec<SectionId> {
 /// The variables of a bank in the order of the symbol table.
 fn variables(merged: &Merged<'_>, section: SectionId) -> Vec<Variable> {
     let parts = &merged.sections[section].content.contributions;
-    let locals = merged.locals.iter().map(|&symbol| (symbol, true));
-    let globals = merged.globals.iter().map(|&symbol| (symbol, false));
+    let locals = merged.symbols.locals.iter().map(|&symbol| (symbol, true));
+    let globals = merged.symbols.globals.iter().map(|&symbol| (symbol, false));
     locals
         .chain(globals)
         .filter_map(|(symbol, is_local)| {

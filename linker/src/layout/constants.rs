@@ -37,7 +37,7 @@ pub(super) fn layout<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena, behaviour: B
 /// Moves the constants. Returns where the last ones are that no symbol names.
 fn place<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena, behaviour: Behaviour) -> u64 {
     let is_constants = |kind| matches!(kind, SectionKind::Constant(_));
-    let moved = pruned.merged.sections_of(is_constants);
+    let moved = pruned.merged.sections.of_kind(is_constants);
     let moved: Vec<SectionId> = moved
         .filter(|(_, section)| section.is_moved)
         .map(|(id, _)| id)
@@ -105,7 +105,7 @@ fn place<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena, behaviour: Behaviour) ->
 /// `ocg_kernels` and `weak_kernel_constants`).
 fn forget_lost(pruned: &mut Pruned<'_>, behaviour: Behaviour) {
     let is_bank = |kind| kind == SectionKind::Constant(OPTIMIZER_BANK);
-    let banks = pruned.merged.sections_of(is_bank);
+    let banks = pruned.merged.sections.of_kind(is_bank);
     let banks: Vec<SectionId> = banks.map(|(id, _)| id).collect();
     for bank in banks {
         let merged = &pruned.merged;
@@ -122,7 +122,7 @@ fn forget_lost(pruned: &mut Pruned<'_>, behaviour: Behaviour) {
 /// share a place before it gives up.
 pub(super) fn check(pruned: &Pruned<'_>, behaviour: Behaviour, problems: &mut Problems) {
     let is_bank = |kind| matches!(kind, SectionKind::Constant(1..));
-    for (id, section) in pruned.merged.sections_of(is_bank) {
+    for (id, section) in pruned.merged.sections.of_kind(is_bank) {
         if section.content.size > BANK_LIMIT
             && pruned.live.sections[id]
             && let Some(function) = function_of(pruned, id)
@@ -182,7 +182,10 @@ impl<'d> Banks<'d> {
     fn new(pruned: &Pruned<'d>, arena: &'d Arena, behaviour: Behaviour) -> Self {
         let merged = &pruned.merged;
         let mut of_kernel: FxHashMap<_, SectionId> = FxHashMap::default();
-        for (id, section) in merged.sections_of(|kind| matches!(kind, SectionKind::Constant(_))) {
+        for (id, section) in merged
+            .sections
+            .of_kind(|kind| matches!(kind, SectionKind::Constant(_)))
+        {
             if !section.is_moved
                 && let Some(function) = function_of(pruned, id)
             {
@@ -195,7 +198,8 @@ impl<'d> Banks<'d> {
             }
         }
         let relocations = merged
-            .sections_of(|kind| kind == SectionKind::Rela)
+            .sections
+            .of_kind(|kind| kind == SectionKind::Rela)
             .filter_map(|(id, section)| Some((section.target?, id)))
             .collect();
         Self {
@@ -338,7 +342,8 @@ impl<'d> Banks<'d> {
                 let bank_name = pruned.merged.sections[bank].name;
                 let name = self.arena.name(&[section_name::RELA_OF, bank_name]);
                 let section = pruned.add_section(NewSection::list(name, SectionKind::Rela, bank));
-                let records = pruned.merged.resolved_relocations == ResolvedRelocations::Recorded;
+                let records =
+                    pruned.merged.settings.resolved_relocations == ResolvedRelocations::Recorded;
                 if records && pruned.merged.target.has_mercury() {
                     let name = self.arena.name(&[section_name::RESOLVED_OF, bank_name]);
                     pruned.add_section(NewSection::list(name, SectionKind::ResolvedRela, bank));

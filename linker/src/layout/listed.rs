@@ -6,7 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::arch::reserved;
 use crate::cubin::SymbolOther;
 use crate::id::{SectionId, SymbolId};
-use crate::merge::{Definition, ListedShared, Merged, RECORDED, SectionKind, SharedHome};
+use crate::merge::{Definition, ListedShared, Merged, RECORDED, SectionKind, SharedHome, Symbol};
 use crate::options::{Behaviour, ResolvedRelocations};
 use crate::prune::Pruned;
 
@@ -116,7 +116,7 @@ fn of_dynamic(
         (false, None) => Some(at(symbol, u64::MAX)),
     };
     let known: FxHashSet<SymbolId> = users.dynamic.iter().copied().collect();
-    let table = merged.locals.iter().chain(&merged.globals).copied();
+    let table = merged.symbols.listed();
     table
         .filter(|symbol| known.contains(symbol))
         .filter_map(|symbol| Some((symbol, place(symbol)?)))
@@ -126,7 +126,7 @@ fn of_dynamic(
 /// With records of relocations nvlink lists what whole programs have of no kernel, too, if there is a section (case
 /// `whole_program_dynamic`).
 fn of_whole_programs(merged: &mut Merged<'_>, module: SectionId) -> Vec<(SymbolId, Listed)> {
-    let is_recorded = merged.resolved_relocations == ResolvedRelocations::Recorded;
+    let is_recorded = merged.settings.resolved_relocations == ResolvedRelocations::Recorded;
     if !is_recorded || merged.sections[module].content.size == 0 {
         return Vec::new();
     }
@@ -169,17 +169,13 @@ fn fit_module_section(
 /// Drops the names of starts of dynamic shared memory that a relocatable link has given, where their section is empty.
 fn drop_instances(pruned: &mut Pruned<'_>, listed: &mut FxHashMap<SymbolId, Listed>) {
     let Pruned { merged, live, .. } = pruned;
-    let symbols = &merged.symbols;
-    let is_instance = |symbol: SymbolId| {
-        is_dynamic(symbols[symbol].definition) && symbols[symbol].other == RECORDED
-    };
-    for list in [&mut merged.locals, &mut merged.globals] {
-        for &symbol in list.iter().filter(|&&symbol| is_instance(symbol)) {
-            live.symbols[symbol] = false;
-        }
-        list.retain(|&symbol| !is_instance(symbol));
-    }
-    listed.retain(|&symbol, _| !is_instance(symbol));
+    let is_instance =
+        |symbol: &Symbol<'_>| is_dynamic(symbol.definition) && symbol.other == RECORDED;
+    merged.symbols.keep_listed(|id, symbol| {
+        live.symbols[id] &= !is_instance(symbol);
+        !is_instance(symbol)
+    });
+    listed.retain(|&symbol, _| !is_instance(&merged.symbols[symbol]));
 }
 
 /// Drops the symbols of variables that have no place.
@@ -196,17 +192,15 @@ fn drop_unlisted(pruned: &mut Pruned<'_>, users: &Users, layout: &SharedLayout) 
         }
     }
     if !lists_dynamic {
-        let merged = &mut pruned.merged;
-        let dynamic = &users.dynamic;
-        for list in [&mut merged.locals, &mut merged.globals] {
-            list.retain(|symbol| !dynamic.contains(symbol) || layout.listed.contains_key(symbol));
-        }
+        pruned.merged.symbols.keep_listed(|symbol, _| {
+            !users.dynamic.contains(&symbol) || layout.listed.contains_key(&symbol)
+        });
     }
 }
 
 /// Whether dynamic shared memory has symbols with one start for all kernels.
 fn lists_dynamic(merged: &Merged<'_>) -> bool {
-    merged.listed_shared == ListedShared::All
+    merged.shared.listed == ListedShared::All
 }
 
 /// Whether debug information says where variables are that no code uses. nvlink finds no symbol to record for these
@@ -216,9 +210,9 @@ pub(super) fn describes_unused(merged: &Merged<'_>, layout: &SharedLayout) -> bo
         let definition = merged.symbols[symbol].definition;
         definition == Definition::Shared(SharedHome::Module) && !layout.listed.contains_key(&symbol)
     };
-    let debug = merged.sections_of(|kind| kind == SectionKind::Debug);
+    let debug = merged.sections.of_kind(|kind| kind == SectionKind::Debug);
     let mut described = debug.flat_map(|(_, section)| &section.relocations);
-    merged.resolved_relocations == ResolvedRelocations::Recorded
+    merged.settings.resolved_relocations == ResolvedRelocations::Recorded
         && described.any(|relocation| is_unused(relocation.symbol))
 }
 
@@ -232,8 +226,8 @@ fn at(section: SectionId, offset: u64, reserved: u64) -> Listed {
 
 /// The section of the variables that belong to no kernel.
 pub(super) fn module_section(merged: &Merged<'_>) -> Option<SectionId> {
-    let mut sections = merged.sections_of(|kind| kind == SectionKind::Shared);
-    merged.module_shared.or_else(|| {
+    let mut sections = merged.sections.of_kind(|kind| kind == SectionKind::Shared);
+    merged.shared.module.or_else(|| {
         let other = sections.find(|(_, section)| section.target.is_none());
         other.map(|(id, _)| id)
     })

@@ -11,7 +11,7 @@ use crate::arena::Arena;
 use crate::cubin::{Binding, DYNAMIC_SHARED, SymbolOther, SymbolType};
 use crate::id::{FunctionId, SectionId, SymbolId};
 use crate::merge::{
-    Definition, Merged, NewSection, PLACED_ALIGN, Section, SectionKind, SharedHome, Symbol,
+    Definition, Listing, Merged, NewSection, PLACED_ALIGN, Section, SectionKind, SharedHome, Symbol,
 };
 use crate::options::{DebugLevel, EarlyAddresses, UndefinedGlobals};
 use crate::prune::Pruned;
@@ -34,7 +34,7 @@ pub(super) fn list_shared<'d>(
     let merged = &mut pruned.merged;
     super::shared::give_back(merged);
     let mut members: FxHashMap<SectionId, Vec<SymbolId>> = FxHashMap::default();
-    for &id in &merged.shared {
+    for &id in &merged.shared.named {
         let symbol = &merged.symbols[id];
         let section = match symbol.definition {
             Definition::Shared(SharedHome::Kernel(section)) => Some(section),
@@ -58,8 +58,8 @@ pub(super) fn list_shared<'d>(
     hold_members(merged, &members);
     if let Some(module) = module {
         let content = &mut merged.sections[module].content;
-        let seconds = merged.second_aligns.values().copied();
-        let other = seconds.fold(merged.overlooked_align, u64::max);
+        let seconds = merged.shared.second_aligns.values().copied();
+        let other = seconds.fold(merged.shared.overlooked_align, u64::max);
         content.align = content.align.max(other);
     }
     match addresses {
@@ -135,7 +135,7 @@ fn fill_dynamic<'d>(
             layout.listed.insert(symbol, listed(module, start));
         }
     }
-    let mut shared = merged.shared.iter();
+    let mut shared = merged.shared.named.iter();
     if !dynamic.is_empty() || shared.any(|&symbol| merged.is_overlooked(symbol)) {
         keep_for_alignment(merged, module);
     }
@@ -150,7 +150,7 @@ fn start_in_kernels<'d>(
 ) -> FxHashMap<SymbolId, u64> {
     let merged = &pruned.merged;
     // What whole programs alone have there is for none of the kernels (case `whole_program_dynamic`).
-    let module_align = merged.module_shared;
+    let module_align = merged.shared.module;
     let module_align = module_align.map_or(1, |module| merged.sections[module].content.align);
     let kernels = kernels_by_relocations(merged);
     // Functions that take the place of the driver's count as kernels here (case `system_calls_defined`).
@@ -338,10 +338,10 @@ fn fill_undefined(merged: &mut Merged<'_>) -> FxHashSet<SymbolId> {
             dynamic.insert(id);
         } else if symbol.binding != Binding::WEAK
             && !(symbol.space == SymbolOther::GLOBAL
-                && merged.undefined_globals == UndefinedGlobals::Allowed)
+                && merged.settings.undefined_globals == UndefinedGlobals::Allowed)
         {
             // Code gets -1 all the same.
-            symbol.value = match merged.undefined_globals {
+            symbol.value = match merged.settings.undefined_globals {
                 UndefinedGlobals::Refused => u64::MAX,
                 UndefinedGlobals::Allowed => 0,
             };
@@ -374,7 +374,7 @@ fn shared_section<'d>(
 }
 
 fn add_instance(pruned: &mut Pruned<'_>) -> SymbolId {
-    let symbol = pruned.merged.symbols.push(Symbol {
+    let instance = Symbol {
         name: DYNAMIC_SHARED,
         kind: SymbolType::CUDA_OBJECT,
         binding: Binding::WEAK,
@@ -386,8 +386,7 @@ fn add_instance(pruned: &mut Pruned<'_>) -> SymbolId {
         space: SymbolOther::SHARED,
         input: None,
         function: None,
-    });
+    };
     pruned.live.symbols.push(true);
-    pruned.merged.locals.push(symbol);
-    symbol
+    pruned.merged.symbols.add(instance, Listing::Local)
 }

@@ -100,7 +100,7 @@ pub(super) fn layout<'d>(
     if behaviour == Behaviour::Nvlink {
         share_by_name(&mut pruned.merged);
     }
-    if pruned.merged.shared.is_empty() && whole.is_empty() {
+    if pruned.merged.shared.named.is_empty() && whole.is_empty() {
         return layout;
     }
     let users = Users::new(pruned);
@@ -132,7 +132,7 @@ pub(super) fn layout<'d>(
     add_sections(pruned, arena, &users, &[], users.dynamic.iter().copied());
     place_dynamic(pruned, &users, &mut views, &mut layout);
     // What no kernel says is said by whole programs (case `whole_program_dynamic`).
-    for &(symbol, start) in &pruned.merged.placed_dynamic {
+    for &(symbol, start) in &pruned.merged.shared.placed_dynamic {
         layout.offset.entry(symbol).or_insert(start);
     }
     check_kernels(pruned, &users, &views, behaviour, problems);
@@ -145,7 +145,7 @@ pub(super) fn layout<'d>(
     if !users.dynamic.is_empty() && !is_aligned {
         keep_module_section(&mut pruned.merged);
     }
-    if pruned.merged.listed_shared != ListedShared::Nothing {
+    if pruned.merged.shared.listed != ListedShared::Nothing {
         list_variables(pruned, &users, &common, &views, behaviour, &mut layout);
     }
     layout
@@ -261,9 +261,9 @@ pub(super) struct Variable {
 
 /// What is to be placed, in the order in which it was found.
 fn variables(merged: &Merged<'_>) -> Vec<Variable> {
-    let mut second_aligns = merged.second_aligns.clone();
+    let mut second_aligns = merged.shared.second_aligns.clone();
     // The last place of a variable is that of its second definition.
-    let variables = merged.shared.iter().rev().map(|&symbol| Variable {
+    let variables = merged.shared.named.iter().rev().map(|&symbol| Variable {
         symbol,
         align: second_aligns
             .remove(&symbol)
@@ -322,7 +322,7 @@ fn share_out(pruned: &Pruned<'_>, users: &Users, views: &mut [KernelView]) -> Co
         }
     }
     let aligns = module.iter().map(|variable| variable.align);
-    let align = aligns.fold(pruned.merged.overlooked_align, u64::max);
+    let align = aligns.fold(pruned.merged.shared.overlooked_align, u64::max);
     // Dynamic shared memory takes part in the sort: that decides which of two
     // equally long variables is first (case `shared_dynamic_sort`).
     let size = |variable: &Variable| symbols[variable.symbol].size;
@@ -360,7 +360,7 @@ fn share_out(pruned: &Pruned<'_>, users: &Users, views: &mut [KernelView]) -> Co
 
 /// How much shared memory a kernel may use.
 fn limit(merged: &Merged<'_>) -> u64 {
-    match merged.shared_memory.limit {
+    match merged.settings.shared_memory.limit {
         SharedLimit::Launch => LAUNCH_LIMIT,
         SharedLimit::Processor => merged.target.largest_shared(),
     }
@@ -396,7 +396,7 @@ fn check_kernels(
 /// characters of the section's as `.nv.shared.` has (case `shared_overflow`).
 fn check_common(merged: &Merged<'_>, end: u64, problems: &mut Problems) {
     let limit = limit(merged);
-    if merged.listed_shared != ListedShared::Nothing && end > limit {
+    if merged.shared.listed != ListedShared::Nothing && end > limit {
         let problem = Diagnostic::too_much_shared("hared", end, limit);
         problems.push((listed::module_section(merged), problem));
     }
@@ -438,7 +438,7 @@ fn set_sizes(
 
 /// Connects kernels with their sections of shared memory where the merge has not, because it did not count them as kernels.
 pub(super) fn give_back(merged: &mut Merged<'_>) {
-    let sections = merged.sections_of(|kind| kind == SectionKind::Shared);
+    let sections = merged.sections.of_kind(|kind| kind == SectionKind::Shared);
     let of_code = sections.filter_map(|(id, section)| Some((id, section.target?)));
     let of_code: Vec<(SectionId, SectionId)> = of_code.collect();
     for (id, text) in of_code {
@@ -460,7 +460,7 @@ fn share_by_name(merged: &mut Merged<'_>) {
     if without.is_empty() {
         return;
     }
-    let sections = merged.sections_of(|kind| kind == SectionKind::Shared);
+    let sections = merged.sections.of_kind(|kind| kind == SectionKind::Shared);
     let names = sections.filter_map(|(id, section)| {
         let kernel = section.name.strip_prefix(section_name::SHARED_OF)?;
         Some((kernel, id))

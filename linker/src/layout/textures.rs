@@ -223,7 +223,7 @@ struct OwnTables(Vec<SectionId>);
 
 impl OwnTables {
     fn of(pruned: &Pruned<'_>) -> Self {
-        let tables = pruned.merged.sections_of(|kind| kind == HANDLES);
+        let tables = pruned.merged.sections.of_kind(|kind| kind == HANDLES);
         let live = tables.filter(|&(id, _)| pruned.live.sections[id]);
         Self(live.map(|(id, _)| id).collect())
     }
@@ -299,9 +299,9 @@ fn make_bank<'d>(pruned: &mut Pruned<'d>, arena: &'d Arena, kernel: FunctionId, 
             .of(code),
     );
     // The symbol of the relocations comes before the bank's own.
-    let own = pruned.merged.locals.pop();
+    let own = pruned.merged.symbols.locals.pop();
     pruned.add_section(NewSection::list(relocations_name, SectionKind::Rela, bank));
-    pruned.merged.locals.extend(own);
+    pruned.merged.symbols.locals.extend(own);
 
     let mut native = NativeContent::default();
     let content = &mut native.content;
@@ -372,7 +372,9 @@ fn kernels(pruned: &Pruned<'_>) -> Vec<Kernel> {
             live.filter_map(|(_, section)| of_code(section)).collect()
         }
         false => {
-            let banks = merged.sections_of(|kind| kind == SectionKind::Constant(0));
+            let banks = merged
+                .sections
+                .of_kind(|kind| kind == SectionKind::Constant(0));
             banks.filter(is_live).filter_map(of_bank).collect()
         }
     }

@@ -19,14 +19,12 @@ const LARGEST_TABLE: u64 = 1 << 30;
 
 /// Puts every unified function and variable where the index wants it.
 pub(super) fn arrange(pruned: &mut Pruned<'_>, behaviour: Behaviour) -> Result<(), ParseError> {
-    let Some(index) = pruned.merged.unified.index.take() else {
+    let Some(index) = &pruned.merged.settings.unified_index else {
         return Ok(());
     };
-    let arranged = arrange_functions(pruned, &index, behaviour)
-        .and_then(|()| arrange_variables(&mut pruned.merged, &index, behaviour))
-        .map_err(|e| e.in_input(&index.name));
-    pruned.merged.unified.index = Some(index);
-    arranged
+    arrange_functions(pruned, index, behaviour)
+        .and_then(|()| arrange_variables(&mut pruned.merged, index, behaviour))
+        .map_err(|e| e.in_input(&index.name))
 }
 
 /// Moves the slots of unified functions to the places of the index.
@@ -339,7 +337,7 @@ fn take_pointers(
 }
 
 fn find(merged: &Merged<'_>, kind: SectionKind) -> Option<SectionId> {
-    let mut sections = merged.sections_of(|known| known == kind);
+    let mut sections = merged.sections.of_kind(|known| known == kind);
     sections.next().map(|(id, _)| id)
 }
 

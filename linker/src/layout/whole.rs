@@ -47,13 +47,13 @@ impl WholePrograms {
 
     /// All such sections.
     pub(super) fn all(merged: &Merged<'_>) -> Self {
-        let shared = merged.sections_of(|kind| kind == SectionKind::Shared);
+        let shared = merged.sections.of_kind(|kind| kind == SectionKind::Shared);
         let sections = shared
             .filter(|(_, section)| section.keep_empty || section.content.size > 0)
             .filter(|(_, section)| section.target.is_some() && is_laid_out(section))
             .map(|(id, _)| id)
             .collect();
-        let unowned = merged.sections_of(|kind| kind == SectionKind::Shared);
+        let unowned = merged.sections.of_kind(|kind| kind == SectionKind::Shared);
         let unowned =
             unowned.filter(|(_, section)| section.target.is_none() && is_laid_out(section));
         Self {
@@ -90,7 +90,7 @@ impl WholePrograms {
         if let Some(&first) = sections.find(|&&section| is_of_entry(merged, section)) {
             return merged.sections[first].content.align;
         }
-        let is_of_variables = |&section: &SectionId| merged.module_shared == Some(section);
+        let is_of_variables = |&section: &SectionId| merged.shared.module == Some(section);
         let unowned = self.unowned.iter().copied().find(is_of_variables);
         let content = unowned.map(|section| &merged.sections[section].content);
         // Of what lies in one place, as what is empty does with what follows, the first one.
@@ -104,7 +104,7 @@ impl WholePrograms {
     /// What nvlink aligns the memory of all kernels to where several see a variable: what the section asks for in which
     /// whole programs have what is of no kernel (case `whole_program_dynamic`).
     pub(super) fn align_of_module(&self, merged: &Merged<'_>) -> u64 {
-        let module = merged.module_shared;
+        let module = merged.shared.module;
         let module = module.filter(|section| self.unowned.contains(section));
         let parts = module.map(|section| &merged.sections[section].content.contributions);
         let aligns = parts.into_iter().flat_map(|parts| parts.iter());
@@ -130,13 +130,13 @@ pub(super) fn all_placed(merged: &Merged<'_>) -> impl Iterator<Item = (SectionId
         Definition::Shared(SharedHome::Placed(section)) => Some((section, symbol)),
         _ => None,
     };
-    merged.shared.iter().filter_map(home)
+    merged.shared.named.iter().filter_map(home)
 }
 
 /// The variables of these that the image lists. In executables those that belong to no kernel are not.
 pub(super) fn placed(merged: &Merged<'_>) -> Vec<(SectionId, SymbolId)> {
     let is_there = |&(section, _): &(SectionId, SymbolId)| {
-        !merged.image.is_executable() || merged.sections[section].target.is_some()
+        !merged.is_executable() || merged.sections[section].target.is_some()
     };
     all_placed(merged).filter(is_there).collect()
 }
@@ -170,10 +170,8 @@ fn reaches(merged: &Merged<'_>) -> FxHashMap<SectionId, u64> {
         (section, symbol, value + size)
     });
     // Dynamic shared memory starts where the others end.
-    let module = merged
-        .module_shared
-        .filter(|_| !merged.image.is_executable());
-    let starts = merged.placed_dynamic.iter();
+    let module = merged.shared.module.filter(|_| !merged.is_executable());
+    let starts = merged.shared.placed_dynamic.iter();
     let starts = starts.filter_map(|&(symbol, start)| Some((module?, symbol, start)));
     for (section, symbol, end) in ends.chain(starts) {
         let before = merged.variables_joining(section, Some(symbol));
@@ -193,7 +191,7 @@ fn is_of_entry(merged: &Merged<'_>, section: SectionId) -> bool {
 /// kernel (case `whole_program_module`).
 pub(super) fn loses_null_symbol(merged: &Merged<'_>, debug: DebugLevel) -> bool {
     let is_joined = |section| is_laid_out(&merged.sections[section]);
-    debug != DebugLevel::Symbols && merged.module_shared.is_some_and(is_joined)
+    debug != DebugLevel::Symbols && merged.shared.module.is_some_and(is_joined)
 }
 
 /// Whether a compiler has laid out shared memory: else it has none before the layout. It may be that of a weak kernel that was
@@ -234,7 +232,7 @@ pub(super) fn strangers(
             uses.entry(symbol).or_default().push(function);
         }
     }
-    let variables = merged.shared.iter().copied();
+    let variables = merged.shared.named.iter().copied();
     let variables: Vec<_> = variables.filter(|&s| is_of_module(s)).collect();
     let mut problems = Vec::new();
     for variable in list_sort(variables, |&a, &b| symbols[a].size > symbols[b].size) {

@@ -49,7 +49,11 @@ impl<'d> Merger<'d, '_> {
         symbol: &FileSymbol<'d>,
         known: Option<SymbolId>,
     ) -> bool {
-        let first = self.statics.get(symbol.name).filter(|_| known.is_none());
+        let first = self
+            .names
+            .statics
+            .get(symbol.name)
+            .filter(|_| known.is_none());
         let Some(first) = first else {
             return false;
         };
@@ -136,7 +140,7 @@ impl<'d> Merger<'d, '_> {
             current.object.sections[section as usize].role == Role::GlobalInit
         });
         // What has a value only has to be as large as a tentative definition.
-        let is_defined = self.defined_commons.contains(&id);
+        let is_defined = self.definitions.common_too.contains(&id);
         match (known.definition, symbol.place) {
             (Definition::Common, _) if is_defined => {
                 self.report_mismatch(Mismatch::Size, current, id);
@@ -168,7 +172,7 @@ impl<'d> Merger<'d, '_> {
         symbol: &FileSymbol<'d>,
     ) {
         let is_kernel = symbol.other.has(SymbolOther::ENTRY);
-        let first = self.statics.get(symbol.name);
+        let first = self.names.statics.get(symbol.name);
         if let Some(first) = first.filter(|_| symbol.binding != Binding::LOCAL)
             && first.is_kernel != is_kernel
         {
@@ -182,7 +186,7 @@ impl<'d> Merger<'d, '_> {
     pub(super) fn keep_static(&mut self, current: &Current<'_, 'd>, symbol: &FileSymbol<'d>) {
         if self.behaviour == Behaviour::Nvlink {
             let is_kernel = symbol.kind == SymbolType::FUNC && symbol.other.has(SymbolOther::ENTRY);
-            self.statics.entry(symbol.name).or_insert(Static {
+            self.names.statics.entry(symbol.name).or_insert(Static {
                 input: current.id,
                 is_kernel,
             });
@@ -213,7 +217,7 @@ impl<'d> Merger<'d, '_> {
         if self.merged.symbols[id].kind.is_reference() && self.behaviour == Behaviour::Nvlink {
             return LINKER;
         }
-        let first = self.first_inputs.get(&id).copied();
+        let first = self.definitions.first_inputs.get(&id).copied();
         let first = first.filter(|_| self.behaviour == Behaviour::Nvlink);
         let input = first.or(self.merged.symbols[id].input);
         self.merged.input_name(input)
@@ -222,7 +226,7 @@ impl<'d> Merger<'d, '_> {
     /// Remembers the input of a definition or first use that another definition is about to replace.
     pub(super) fn keep_first_input(&mut self, id: SymbolId) {
         if let Some(input) = self.merged.symbols[id].input {
-            self.first_inputs.entry(id).or_insert(input);
+            self.definitions.first_inputs.entry(id).or_insert(input);
         }
     }
 }

@@ -78,8 +78,8 @@ pub(crate) const BANK_LIMIT: u64 = 0x10000;
 impl<'d> Merger<'d, '_> {
     /// Whether names of places are symbols of the image.
     pub(super) fn lists_places(&self) -> bool {
-        !self.merged.image.is_executable()
-            || self.merged.resolved_relocations == ResolvedRelocations::Recorded
+        !self.merged.is_executable()
+            || self.merged.settings.resolved_relocations == ResolvedRelocations::Recorded
     }
 
     /// Whether the name of a place is no symbol of the image. The name of a
@@ -148,11 +148,12 @@ impl<'d> Merger<'d, '_> {
     /// `st_other` of a variable in an executable, which knows its memory by
     /// its section.
     pub(super) fn other_of_recorded(&self, symbol: &Symbol<'d>) -> SymbolOther {
-        let is_recorded = self.merged.resolved_relocations == ResolvedRelocations::Recorded
+        let is_recorded = self.merged.settings.resolved_relocations
+            == ResolvedRelocations::Recorded
             && match symbol.other.space() {
                 // Debuggers are told of it anyway (case `preserve_relocs`).
                 SymbolOther::SHARED => {
-                    self.merged.listed_shared != ListedShared::All
+                    self.merged.shared.listed != ListedShared::All
                         || symbol.other.0 & RECORDED.0 != 0
                 }
                 _ => symbol.other == PLACE_NAME,
@@ -189,7 +190,7 @@ impl<'d> Merger<'d, '_> {
         let functions = &self.merged.functions;
         let is_of_kernel = function.is_none_or(|f| self.merged.is_kernel(&functions[f]));
         // Those of a kernel stay in a section with a name.
-        let moves = self.merged.image.is_executable() && !is_of_kernel;
+        let moves = self.merged.is_executable() && !is_of_kernel;
         let new = NewSection::new(input.name, kind, 1)
             .with_flags(flags)
             .of(target);
@@ -198,7 +199,7 @@ impl<'d> Merger<'d, '_> {
             return self.section(new);
         }
         let key = (input.name, target);
-        if let Some(&section) = self.moved_sections.get(&key) {
+        if let Some(&section) = self.names.moved.get(&key) {
             return section;
         }
         let is_lost = |known: SectionId| {
@@ -210,7 +211,7 @@ impl<'d> Merger<'d, '_> {
         }
         let section = self.new_section(new);
         if moves {
-            self.merged.locals.pop();
+            self.merged.symbols.locals.pop();
             self.merged.sections[section].is_moved = true;
         } else {
             for section in [Some(section), known].into_iter().flatten() {
@@ -225,7 +226,7 @@ impl<'d> Merger<'d, '_> {
                 row.constants.get_or_insert_default().is_second = true;
             }
         }
-        self.moved_sections.insert(key, section);
+        self.names.moved.insert(key, section);
         section
     }
 
@@ -315,7 +316,7 @@ impl<'d> Merger<'d, '_> {
         let index = name.place.section()? as usize;
         let input = current.object.sections.get(index)?;
         let text = current.placed[input.target()?]?.section;
-        let section = self.moved_sections.get(&(input.name, Some(text)))?;
+        let section = self.names.moved.get(&(input.name, Some(text)))?;
         let section = &self.merged.sections[*section];
         if current.placed[index].is_some() || !section.holds_replaced() {
             return None;
@@ -430,14 +431,14 @@ impl<'d> Merger<'d, '_> {
         current: &mut Current<'_, 'd>,
         index: usize,
     ) -> Option<Placed> {
-        if let Some(&placed) = current.unused.get(&index) {
+        if let Some(&placed) = current.discarded.constants.get(&index) {
             return Some(placed);
         }
         let input = current.object.sections[index];
         let (Role::Constant(bank), text) = (input.role, input.target()?) else {
             return None;
         };
-        let used = current.discarded[text]?;
+        let used = current.discarded.code[text]?;
         let is_strong = self.merged.sections[used].function.is_some_and(|function| {
             let symbol = self.merged.functions[function].symbol;
             self.merged.symbols[symbol].binding != Binding::WEAK
@@ -464,7 +465,7 @@ impl<'d> Merger<'d, '_> {
         constants.was_never_used |= is_new;
         constants.pieces.push(base..base + input.size);
         let placed = Placed { section, base };
-        current.unused.insert(index, placed);
+        current.discarded.constants.insert(index, placed);
         Some(placed)
     }
 }

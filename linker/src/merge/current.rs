@@ -29,14 +29,8 @@ pub(super) struct Current<'a, 'd> {
     pub(super) placed: Vec<Option<Placed>>,
     /// What each of its symbols became, so far.
     pub(super) symbols: Vec<Option<SymbolId>>,
-    /// For each of its code sections that is not used, because another input defines the weak function: the code that is
-    /// used instead.
-    pub(super) discarded: Vec<Option<SectionId>>,
-    /// Weak variables here that another input defines: their ends, by section and start. Their bytes stay in the image, but
-    /// are not relocated.
-    pub(super) discarded_data: BTreeMap<(usize, u64), u64>,
-    /// Where the constants of weak functions went whose code is not used, by section.
-    pub(super) unused: FxHashMap<usize, Placed>,
+    pub(super) discarded: Discarded,
+    pub(super) replaced: Replaced,
     /// How many compiler constants have names so far, in the Mercury
     /// generation.
     pub(super) counted_constants: u32,
@@ -47,17 +41,31 @@ pub(super) struct Current<'a, 'd> {
     pub(super) other_parameters: BTreeSet<usize>,
     /// How many messages there were where the symbol of a parameter bank stands among those of variables, by section.
     pub(super) bank_places: FxHashMap<usize, usize>,
-    /// Code of earlier inputs that this input replaces.
-    pub(super) replaced: FxHashMap<SectionId, Replaced>,
-    /// Weak variables of earlier inputs, in global memory, that strong ones of this input replace.
-    pub(super) replaced_variables: FxHashSet<SymbolId>,
     /// The last signature that was looked up, and where it stands.
     pub(super) signature: Option<(u32, PrototypeId)>,
     registers: Option<FxHashMap<u32, u32>>,
 }
 
-/// A function whose code another definition replaces.
+/// The weak definitions of an input that yield to those of earlier ones.
+pub(super) struct Discarded {
+    /// For each of its code sections that is not used: the code that is used instead.
+    pub(super) code: Vec<Option<SectionId>>,
+    /// The ends of variables, by section and start. Their bytes stay in the image, but are not relocated.
+    pub(super) data: BTreeMap<(usize, u64), u64>,
+    /// Where the constants of functions went whose code is not used, by section.
+    pub(super) constants: FxHashMap<usize, Placed>,
+}
+
+/// The weak definitions of earlier inputs that yield to those of an input.
+#[derive(Default)]
 pub(super) struct Replaced {
+    pub(super) code: FxHashMap<SectionId, ReplacedFunction>,
+    /// Variables in global memory; they yield to strong ones only.
+    pub(super) variables: FxHashSet<SymbolId>,
+}
+
+/// A function whose code another definition replaces.
+pub(super) struct ReplacedFunction {
     pub(super) symbol: SymbolId,
     /// Whether the new definition is a strong one.
     pub(super) is_strong: bool,
@@ -71,38 +79,40 @@ impl<'a, 'd> Current<'a, 'd> {
             object,
             placed: vec![None; object.sections.len()],
             symbols: vec![None; object.symbols.len()],
-            discarded: vec![None; object.sections.len()],
-            discarded_data: BTreeMap::new(),
-            unused: FxHashMap::default(),
+            discarded: Discarded {
+                code: vec![None; object.sections.len()],
+                data: BTreeMap::new(),
+                constants: FxHashMap::default(),
+            },
+            replaced: Replaced::default(),
             counted_constants: 0,
             named_constants: constants::named(&object.symbols),
             same_named: SameNamed::new(object, behaviour),
             other_parameters: BTreeSet::new(),
             bank_places: FxHashMap::default(),
-            replaced: FxHashMap::default(),
-            replaced_variables: FxHashSet::default(),
             signature: None,
             registers: None,
         }
     }
 
-    /// Whether `offset` lies in a variable of [`Self::discarded_data`].
+    /// Whether `offset` lies in a variable of [`Discarded::data`].
     pub(super) fn is_discarded_data(&self, section: usize, offset: u64) -> bool {
-        if self.discarded_data.is_empty() {
+        if self.discarded.data.is_empty() {
             return false;
         }
         let before = self
-            .discarded_data
+            .discarded
+            .data
             .range((section, 0)..=(section, offset))
             .next_back();
         before.is_some_and(|(_, &end)| offset < end)
     }
 
-    /// Whether `place` is in code of [`Self::discarded`].
+    /// Whether `place` is in code of [`Discarded::code`].
     pub(super) fn is_discarded(&self, place: Place) -> bool {
         place
             .section()
-            .is_some_and(|index| self.discarded[index as usize].is_some())
+            .is_some_and(|index| self.discarded.code[index as usize].is_some())
     }
 
     /// The number of registers of each function of this input, by symbol number.

@@ -14,7 +14,7 @@ use crate::id::{FunctionId, InputId, SectionId, SymbolId};
 use crate::options::Behaviour;
 use crate::read::{InputSection, Object, Role};
 
-use super::current::{Current, Placed, Replaced};
+use super::current::{Current, Placed, ReplacedFunction};
 use super::merger::Merger;
 use super::relocations::forgets_replaced;
 use super::symbols::listing;
@@ -113,7 +113,7 @@ impl<'d> Merger<'d, '_> {
             // It names a place in code that lost, and names that place in the code in use (case `whole_program_names`).
             Definition::Undefined
                 if symbol.value > 0
-                    && let Some(used) = current.discarded[text as usize] =>
+                    && let Some(used) = current.discarded.code[text as usize] =>
             {
                 self.define_alias(current.id, id, symbol, used);
             }
@@ -124,14 +124,14 @@ impl<'d> Merger<'d, '_> {
                 if symbol.binding == Binding::WEAK
                     && !self.is_better(current, id, index as u32)? =>
             {
-                current.discarded[text as usize] = Some(used);
+                current.discarded.code[text as usize] = Some(used);
             }
             _ if self.merged.symbols[id].binding == Binding::WEAK => {
                 self.replace_function(current, id, symbol, text as usize);
             }
             _ => {
                 let function = self.merged.symbols[id].function;
-                current.discarded[text as usize] =
+                current.discarded.code[text as usize] =
                     function.and_then(|f| self.merged.functions[f].text);
                 self.report_duplicate(current, id, symbol.name);
             }
@@ -227,7 +227,7 @@ impl<'d> Merger<'d, '_> {
         }
         let input = current.object.sections[text];
         self.merged.unified.has_slots |= input.is_stub();
-        if input.is_stub() && self.merged.image.is_executable() {
+        if input.is_stub() && self.merged.is_executable() {
             return self.define_stub(current, id, symbol, text);
         }
         let kind = match input.is_stub() {
@@ -307,7 +307,7 @@ impl<'d> Merger<'d, '_> {
             return Ok(false);
         }
         let own = current.registers()?.get(&index).copied();
-        let used = self.registers.get(&id).copied();
+        let used = self.definitions.registers.get(&id).copied();
         // Before, the header of the code says it, too.
         let is_told = self.merged.target.family() == Some(Family::Hopper);
         if self.behaviour == Behaviour::Nvlink && is_told {
@@ -316,7 +316,7 @@ impl<'d> Merger<'d, '_> {
         Ok(match own.zip(used).map(|(own, used)| own.cmp(&used)) {
             Some(Ordering::Less) => true,
             Some(Ordering::Equal) => {
-                let first = self.first_inputs.get(&id).copied();
+                let first = self.definitions.first_inputs.get(&id).copied();
                 let first = first.or(self.merged.symbols[id].input);
                 let first = first.and_then(|input| self.origins[input].virtual_sm);
                 self.origins[current.id].virtual_sm > first
@@ -396,16 +396,16 @@ impl<'d> Merger<'d, '_> {
         row.native = None;
         // What the old code calls and refers to stays, and what the new one does is added
         // (case `weak_calls`).
-        let replaced = Replaced {
+        let replaced = ReplacedFunction {
             symbol: id,
             is_strong,
         };
-        current.replaced.insert(section, replaced);
+        current.replaced.code.insert(section, replaced);
     }
 
     /// Clears what replaced functions left in other tables, in one pass for
     /// all of an input.
-    pub(super) fn forget_replaced(&mut self, replaced: &FxHashMap<SectionId, Replaced>) {
+    pub(super) fn forget_replaced(&mut self, replaced: &FxHashMap<SectionId, ReplacedFunction>) {
         if replaced.is_empty() {
             return;
         }

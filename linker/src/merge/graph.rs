@@ -52,7 +52,7 @@ impl<'d> Merger<'d, '_> {
     /// Whether the graph lists each edge as often as inputs and definitions that lost do, as in programs; relocatable
     /// objects list it once (cases `call_graph_marks` and `weak_calls`).
     fn repeats_edges(&self) -> bool {
-        self.merged.image.is_executable()
+        self.merged.is_executable()
     }
 
     fn add_call(&mut self, current: &Current<'_, 'd>, edge: Edge) -> Result<(), ParseError> {
@@ -64,7 +64,7 @@ impl<'d> Merger<'d, '_> {
             _ if self.diagnostics.has_errors() => return Ok(()),
             (caller, callee) => (caller?, callee?),
         };
-        if self.repeats_edges() || self.calls_seen.insert((caller, callee)) {
+        if self.repeats_edges() || self.edges.calls.insert((caller, callee)) {
             self.merged.functions[caller].calls.push(callee);
         }
         Ok(())
@@ -87,7 +87,7 @@ impl<'d> Merger<'d, '_> {
     fn add_reference(&mut self, current: &Current<'_, 'd>, edge: Edge) -> Result<(), ParseError> {
         let function = self.function(current, edge.from)?;
         let target = self.function(current, edge.to)?;
-        if self.repeats_edges() || self.references_seen.insert((function, target)) {
+        if self.repeats_edges() || self.edges.references.insert((function, target)) {
             let pointers = &mut self.merged.functions[function].pointers;
             pointers.get_or_insert_default().references.push(target);
         }

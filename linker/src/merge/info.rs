@@ -28,7 +28,7 @@ impl<'d> Merger<'d, '_> {
         let section = &current.object.sections[index];
         let owner = match section.target() {
             None => None,
-            Some(text) if current.discarded[text].is_some() => return Ok(()),
+            Some(text) if current.discarded.code[text].is_some() => return Ok(()),
             Some(text) => Some(self.described_function(current, text)?),
         };
         self.check_entry(section, owner)?;
@@ -37,7 +37,7 @@ impl<'d> Merger<'d, '_> {
         }
         self.merged.described.extend(owner);
         let mut has_version = owner.is_none() || current.object.native.is_none();
-        let mut records = std::mem::take(&mut self.records_of_section);
+        let mut records = std::mem::take(&mut self.records.of_section);
         let listed = &current.object.sections[current.same_named.first(index)];
         for record in InfoRecords::new(listed.data) {
             let Some(record) = self.resolve_record(current, &record?, owner.is_some())? else {
@@ -49,7 +49,7 @@ impl<'d> Merger<'d, '_> {
                 && self.merged.symbols[symbol].binding == Binding::WEAK
                 && let Some((_, count)) = record.symbol_number()
             {
-                self.registers.insert(symbol, count);
+                self.definitions.registers.insert(symbol, count);
             }
             has_version |= record.code == InfoCode::MERCURY_ISA_VERSION;
             records.push(record);
@@ -67,20 +67,20 @@ impl<'d> Merger<'d, '_> {
                     true => self.put_first(function, &mut records),
                     // A second name of the code has records, too.
                     false => {
-                        let further = self.further_records.entry(function).or_default();
+                        let further = self.records.further.entry(function).or_default();
                         further.append(&mut records);
                     }
                 }
             }
             None => self.merged.records.append(&mut records),
         }
-        self.records_of_section = records;
+        self.records.of_section = records;
         Ok(())
     }
 
     /// Puts the records of functions that several sections of the input are about before those of the first one.
     pub(super) fn join_further_records(&mut self) {
-        for (function, mut records) in std::mem::take(&mut self.further_records) {
+        for (function, mut records) in std::mem::take(&mut self.records.further) {
             self.put_first(function, &mut records);
         }
     }
@@ -203,9 +203,7 @@ impl<'d> Merger<'d, '_> {
     ) -> Result<Option<InfoRecord<'d>>, ParseError> {
         let is_dropped = match record.code {
             InfoCode::ERROR => true,
-            InfoCode::MAX_STACK_SIZE | InfoCode::LOAD_CACHE_REQUEST => {
-                self.merged.image.is_executable()
-            }
+            InfoCode::MAX_STACK_SIZE | InfoCode::LOAD_CACHE_REQUEST => self.merged.is_executable(),
             _ => false,
         };
         if is_dropped || self.is_of_nothing(current, record) {

@@ -3,138 +3,136 @@
 use rustc_hash::FxHashMap;
 
 use crate::arch::{Sm, Toolkit, reserved};
-use crate::cubin::{InfoCode, Symbol as FileSymbol, SymbolOther, SymbolType, UnifiedEntry};
+use crate::cubin::{InfoCode, SymbolOther, SymbolType};
 use crate::error::{NvlinkError, ParseError};
 use crate::id::{FunctionId, Id as _, IdVec, InputId, PrototypeId, SectionId, SymbolId};
 use crate::options::{
-    Behaviour, ImageKind, NullAddress, Options, RelocationForms, Reservation, ReservedNumbers,
-    ResolvedRelocations, SharedMemory, UndefinedGlobals,
+    Behaviour, ImageKind, NullAddress, Options, Reservation, ResolvedRelocations, Settings,
 };
 
 use super::symbols::UNALLOCATED;
+use super::tables::{Sections, Symbols};
 use super::{
-    Compat, Content, Definition, Form, Function, InfoRecord, ListedShared, NewSection, Notes,
-    STUB_SIZE, Section, SectionKind, SharedHome, Symbol, Unified,
+    Compat, Definition, Form, Function, InfoRecord, ListedShared, NewSection, Notes, Section,
+    SectionKind, SharedHome, Symbol, Unified,
 };
 
 /// The product of the merge.
 #[derive(Debug)]
 pub(crate) struct Merged<'d> {
     pub(crate) target: Sm,
-    pub(crate) image: ImageKind,
-    pub(crate) sections: IdVec<SectionId, Section<'d>>,
-    /// The kind of each section, as in its row. Nearly all sections are code with its relocations and records; a search for
-    /// sections of another kind goes through this dense list instead of the rows.
-    kinds: IdVec<SectionId, SectionKind>,
-    pub(crate) symbols: IdVec<SymbolId, Symbol<'d>>,
-    /// The symbol of relocations that name none.
-    pub(crate) nothing: SymbolId,
-    /// The local half of the symbol table, in creation order.
-    pub(crate) locals: Vec<SymbolId>,
-    /// The global half, in creation order.
-    pub(crate) globals: Vec<SymbolId>,
+    /// What the link was asked to make, and how.
+    pub(crate) settings: &'d Settings,
+    /// The names of the inputs.
+    pub(crate) inputs: Vec<String>,
+    pub(crate) sections: Sections<'d>,
+    pub(crate) symbols: Symbols<'d>,
     pub(crate) functions: IdVec<FunctionId, Function<'d>>,
+    /// Functions that have records of their own, in input order. One whose
+    /// definition was replaced stands here twice and counts the last time.
+    pub(crate) described: Vec<FunctionId>,
     /// The signatures that call graphs of inputs name.
     pub(crate) prototypes: IdVec<PrototypeId, &'d str>,
     /// Records of the module, in input order.
     pub(crate) records: Vec<InfoRecord<'d>>,
-    /// Functions that have records of their own, in input order. One whose
-    /// definition was replaced stands here twice and counts the last time.
-    pub(crate) described: Vec<FunctionId>,
-    /// Symbols that were defined tentatively, by first appearance; some got a
-    /// definition later.
-    pub(crate) commons: Vec<SymbolId>,
-    /// Tentative definitions that nvlink drops when it meets a weak definition with a value (case `common_too_large`).
-    pub(crate) lost_commons: Vec<SymbolId>,
-    /// Variables in shared memory: those of a known size in the order of their
-    /// definitions, those whose size is chosen at launch where they are first
-    /// named.
-    pub(crate) shared: Vec<SymbolId>,
-    /// Alignments of strong definitions of variables in shared memory that have a weak definition, too. nvlink lays both
-    /// out: such a variable stands in [`Self::shared`] twice (case `shared_weak`).
-    pub(crate) second_aligns: FxHashMap<SymbolId, u64>,
-    /// The strictest alignment of the variables of [`SharedHome::Overlooked`].
-    pub(crate) overlooked_align: u64,
+    pub(crate) compat: Compat,
+    pub(crate) notes: Notes<'d>,
+    pub(crate) commons: Commons,
+    pub(crate) shared: SharedVariables,
+    pub(crate) unified: Unified,
     /// The relocation section that the link has made for a parameter bank, where the input, a whole program, has one of the
     /// same name: nvlink keeps both (case `whole_program_textures`).
     pub(crate) added_lists: FxHashMap<SectionId, SectionId>,
-    /// Variables in dynamic shared memory that whole programs list for debuggers, and where nvlink takes them to start.
-    pub(crate) placed_dynamic: Vec<(SymbolId, u64)>,
-    /// The section of variables in shared memory that belong to no kernel.
-    pub(crate) module_shared: Option<SectionId>,
-    /// Which variables in shared memory are symbols of the image.
-    pub(crate) listed_shared: ListedShared,
-    /// nvlink counts some sections that get no name and are not written. This has, for each of them, the index of the
-    /// section that was made next, in ascending order.
-    pub(crate) unnamed: Vec<usize>,
     /// Whether a weak function that was replaced had relocations, or constants lost addresses of a weak variable.
     pub(crate) replaced_relocations: bool,
-    /// As in [`Settings`](crate::options::Settings), like the next four.
-    pub(crate) resolved_relocations: ResolvedRelocations,
-    pub(crate) relocation_forms: RelocationForms,
-    pub(crate) shared_memory: SharedMemory,
-    pub(crate) undefined_globals: UndefinedGlobals,
-    pub(crate) reserved_numbers: ReservedNumbers,
-    /// The content of `.nv.host`.
-    pub(crate) host_data: Vec<u8>,
-    pub(crate) compat: Compat,
-    pub(crate) notes: Notes<'d>,
-    pub(crate) unified: Unified,
-    pub(crate) inputs: Vec<String>,
+}
+
+/// Symbols that were defined tentatively.
+#[derive(Debug, Default)]
+pub(crate) struct Commons {
+    /// Those by first appearance; some got a definition later.
+    pub(crate) named: Vec<SymbolId>,
+    /// Those that nvlink drops when it meets a weak definition with a value (case `common_too_large`).
+    pub(crate) lost: Vec<SymbolId>,
+}
+
+/// Variables in shared memory.
+#[derive(Debug)]
+pub(crate) struct SharedVariables {
+    /// Those of a known size in the order of their definitions, those whose size is chosen at launch where they are first
+    /// named.
+    pub(crate) named: Vec<SymbolId>,
+    /// Alignments of strong definitions of variables that have a weak definition, too. nvlink lays both out: such a variable
+    /// stands in [`Self::named`] twice (case `shared_weak`).
+    pub(crate) second_aligns: FxHashMap<SymbolId, u64>,
+    /// The strictest alignment of the variables of [`SharedHome::Overlooked`].
+    pub(crate) overlooked_align: u64,
+    /// Those in dynamic shared memory that whole programs list for debuggers, and where nvlink takes them to start.
+    pub(crate) placed_dynamic: Vec<(SymbolId, u64)>,
+    /// The section of those that belong to no kernel.
+    pub(crate) module: Option<SectionId>,
+    /// Which of them are symbols of the image.
+    pub(crate) listed: ListedShared,
+}
+
+impl SharedVariables {
+    fn new(options: &Options) -> Self {
+        Self {
+            named: Vec::new(),
+            second_aligns: FxHashMap::default(),
+            overlooked_align: 1,
+            placed_dynamic: Vec::new(),
+            module: None,
+            listed: ListedShared::of(options),
+        }
+    }
 }
 
 impl<'d> Merged<'d> {
     /// Nothing yet, with room for the rows of so many sections and symbols. `toolkit` made the newest of the inputs.
     pub(super) fn new(
-        options: &Options,
+        options: &'d Options,
         inputs: Vec<String>,
         toolkit: Toolkit,
         sections: usize,
         symbols: usize,
     ) -> Self {
         let target = options.target;
-        // Unused capacity costs next to nothing, and growing a large table does not.
-        let mut rows = IdVec::with_room(sections + symbols);
-        let nothing = rows.push(Symbol::LOST);
         Self {
             target,
-            image: options.settings.image,
-            sections: IdVec::with_room(sections),
-            kinds: IdVec::with_room(sections),
-            symbols: rows,
-            nothing,
-            locals: Vec::with_capacity(sections),
-            globals: Vec::new(),
+            settings: &options.settings,
+            inputs,
+            // Unused capacity costs next to nothing, and growing a large table does not.
+            sections: Sections::with_room(sections),
+            symbols: Symbols::with_room(sections + symbols, sections),
             // A function has two sections or more.
             functions: IdVec::with_room(sections / 2),
+            described: Vec::new(),
             prototypes: IdVec::new(),
             records: Vec::new(),
-            described: Vec::new(),
-            commons: Vec::new(),
-            lost_commons: Vec::new(),
-            shared: Vec::new(),
-            second_aligns: FxHashMap::default(),
-            overlooked_align: 1,
-            added_lists: FxHashMap::default(),
-            placed_dynamic: Vec::new(),
-            module_shared: None,
-            listed_shared: ListedShared::of(options),
-            unnamed: Vec::new(),
-            replaced_relocations: false,
-            resolved_relocations: options.settings.resolved_relocations,
-            relocation_forms: options.settings.relocation_forms,
-            shared_memory: options.settings.shared_memory,
-            undefined_globals: options.settings.undefined_globals,
-            reserved_numbers: options.settings.reserved_numbers,
-            host_data: options.settings.host_data.clone().unwrap_or_default(),
             compat: Compat::new(target, toolkit),
             notes: Notes::new(target, toolkit),
-            unified: Unified {
-                index: options.settings.unified_index.clone(),
-                ..Unified::default()
-            },
-            inputs,
+            commons: Commons::default(),
+            shared: SharedVariables::new(options),
+            unified: Unified::default(),
+            added_lists: FxHashMap::default(),
+            replaced_relocations: false,
         }
+    }
+
+    /// What is made.
+    pub(crate) fn image(&self) -> ImageKind {
+        self.settings.image
+    }
+
+    /// The content of `.nv.host`.
+    pub(crate) fn host_data(&self) -> &'d [u8] {
+        self.settings.host_data.as_deref().unwrap_or_default()
+    }
+
+    /// Whether the driver loads what is made.
+    pub(crate) fn is_executable(&self) -> bool {
+        self.image().is_executable()
     }
 
     /// The alignment that the program asks for a variable in dynamic shared memory. Compilers up to 13.0 do not record it
@@ -149,39 +147,20 @@ impl<'d> Merged<'d> {
         self.notes.toolkit > Toolkit::FOLLOWED
     }
 
-    /// All sections with their kinds, in creation order.
-    pub(crate) fn kinds(&self) -> impl Iterator<Item = (SectionId, SectionKind)> {
-        self.kinds.enumerate().map(|(id, &kind)| (id, kind))
-    }
-
-    /// The kind of a section.
-    pub(crate) fn kind(&self, section: SectionId) -> SectionKind {
-        self.kinds[section]
-    }
-
-    /// The sections of the kinds that are wanted, in creation order.
-    pub(crate) fn sections_of(
-        &self,
-        is_wanted: impl Fn(SectionKind) -> bool,
-    ) -> impl Iterator<Item = (SectionId, &Section<'d>)> {
-        let wanted = self.kinds().filter(move |&(_, kind)| is_wanted(kind));
-        wanted.map(|(id, _)| (id, &self.sections[id]))
-    }
-
-    /// Whether nvlink has dropped a tentative definition that no other one replaces, see [`Self::lost_commons`].
+    /// Whether nvlink has dropped a tentative definition that no other one replaces, see [`Commons::lost`].
     pub(crate) fn loses_common(&self) -> bool {
         self.lost_common(|_| true).is_some()
     }
 
     fn lost_common(&self, is_meant: impl Fn(&Symbol<'_>) -> bool) -> Option<&Symbol<'d>> {
-        let mut lost = self.lost_commons.iter().map(|&id| &self.symbols[id]);
+        let mut lost = self.commons.lost.iter().map(|&id| &self.symbols[id]);
         lost.find(|&symbol| symbol.definition == Definition::Common && is_meant(symbol))
     }
 
     /// Relocatable objects list such symbols, and nvlink fails where one was tentative from the start (case
     /// `common_too_large`).
     pub(super) fn check_lost_commons(&self) -> Result<(), ParseError> {
-        let lost = match self.image.is_executable() {
+        let lost = match self.is_executable() {
             true => None,
             false => self.lost_common(|symbol| symbol.value == UNALLOCATED),
         };
@@ -204,19 +183,9 @@ impl<'d> Merged<'d> {
         takers
     }
 
-    /// The order of symbols in the symbol table, as numbers to compare. Unlisted symbols come last.
-    pub(crate) fn ranks(&self) -> IdVec<SymbolId, u32> {
-        let mut ranks = IdVec::filled(&self.symbols, u32::MAX);
-        let listed = self.locals.iter().chain(&self.globals);
-        for (rank, &symbol) in (0..).zip(listed) {
-            ranks[symbol] = rank;
-        }
-        ranks
-    }
-
     /// How many bytes the system reserves at the start of a kernel's shared memory.
     pub(crate) fn reserved_shared(&self) -> u64 {
-        match self.shared_memory.reservation {
+        match self.settings.shared_memory.reservation {
             Reservation::Made if self.target.is_hopper_or_newer() => reserved::SHARED_SIZE,
             Reservation::Made | Reservation::Disabled => 0,
         }
@@ -224,7 +193,7 @@ impl<'d> Merged<'d> {
 
     /// Where the variables in reserved shared memory start. Relocatable objects have no addresses, only alignments.
     pub(crate) fn start_of_reserved(&self) -> u64 {
-        match self.image.is_executable() {
+        match self.is_executable() {
             true => reserved::SHARED_START,
             false => 0,
         }
@@ -236,9 +205,9 @@ impl<'d> Merged<'d> {
     }
 
     /// By how much the layout of a relocatable object makes a section of shared memory larger, for its variables before `end`
-    /// in [`Self::shared`], or for all of them.
+    /// in [`SharedVariables::named`], or for all of them.
     pub(crate) fn variables_joining(&self, section: SectionId, end: Option<SymbolId>) -> u64 {
-        if self.image.is_executable() {
+        if self.is_executable() {
             return 0;
         }
         let is_of_module = self.sections[section].target.is_none();
@@ -247,7 +216,7 @@ impl<'d> Merged<'d> {
             Definition::Shared(SharedHome::Module | SharedHome::Overlooked) => is_of_module,
             _ => false,
         };
-        let before = self.shared.iter().take_while(|&&s| Some(s) != end);
+        let before = self.shared.named.iter().take_while(|&&s| Some(s) != end);
         let sizes = before.filter(joins);
         sizes.map(|&symbol| self.symbols[symbol].size).sum()
     }
@@ -263,7 +232,7 @@ impl<'d> Merged<'d> {
 
     /// Where the first variable of shared memory may lie.
     pub(crate) fn first_shared(&self) -> u64 {
-        match self.shared_memory.null {
+        match self.settings.shared_memory.null {
             NullAddress::Used => 0,
             NullAddress::Reserved => 1,
         }
@@ -296,8 +265,8 @@ impl<'d> Merged<'d> {
     pub(crate) fn is_nameless(&self, other: SymbolOther, behaviour: Behaviour) -> bool {
         behaviour == Behaviour::Nvlink
             && other.is_internal()
-            && self.image.is_executable()
-            && self.resolved_relocations != ResolvedRelocations::Recorded
+            && self.is_executable()
+            && self.settings.resolved_relocations != ResolvedRelocations::Recorded
     }
 
     /// The kernel of a whole program in whose code a function lies, if this is not the kernel's own name.
@@ -364,42 +333,6 @@ impl<'d> Merged<'d> {
 
     /// Makes a section with its symbol, last in both orders of creation.
     pub(crate) fn add_section(&mut self, section: NewSection<'d>) -> SectionId {
-        let NewSection {
-            name,
-            kind,
-            flags,
-            align,
-            target,
-        } = section;
-        let section = SectionId::new(self.sections.len());
-        let definition = Definition::Section(section);
-        let symbol = Symbol::local(name, SymbolType::SECTION, definition);
-        let symbol = self.symbols.push(symbol);
-        self.locals.push(symbol);
-        self.kinds.push(kind);
-        self.sections.push(Section {
-            name,
-            kind,
-            flags,
-            entry_size: match kind {
-                SectionKind::Rel => Form::Rel.size() as u64,
-                SectionKind::Rela | SectionKind::ResolvedRela => Form::Rela.size() as u64,
-                SectionKind::Symbols => FileSymbol::SIZE as u64,
-                SectionKind::CallGraph | SectionKind::Prototype | SectionKind::RelocAction => 8,
-                SectionKind::SymbolSections => 4,
-                SectionKind::UnifiedEntries(_) => UnifiedEntry::SIZE as u64,
-                SectionKind::Stubs => STUB_SIZE,
-                _ => 0,
-            },
-            content: Content::aligned(align),
-            target,
-            function: None,
-            symbol,
-            relocations: Vec::new(),
-            native: None,
-            keep_empty: false,
-            is_moved: false,
-            constants: None,
-        })
+        self.sections.add(section, &mut self.symbols)
     }
 }

@@ -1,7 +1,5 @@
 //! The state of a merge in progress: it makes sections and symbols and finds them by their names.
 
-use std::collections::BTreeSet;
-
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::arena::Arena;
@@ -17,59 +15,98 @@ use crate::read::{HANDLES_BANK, Object, Role};
 use super::index::{self, Index};
 use super::notes::{Origin, newest_toolkit};
 use super::rows::scope;
-use super::{InfoRecord, Listing, Merged, NativeContent, NewSection, SectionKind, Symbol};
+use super::{InfoRecord, Merged, NativeContent, NewSection, SectionKind};
 
 /// What was merged so far, and what only the rest of the merge needs to know.
 pub(super) struct Merger<'d, 'l> {
     pub(super) arena: &'d Arena,
-    pub(super) merged: Merged<'d>,
-    pub(super) diagnostics: &'l mut Diagnostics,
-    filter: &'l KernelFilter,
+    pub(super) options: &'d Options,
     pub(super) behaviour: Behaviour,
-    pub(super) debug: DebugLevel,
-    pub(super) warnings_are_errors: bool,
-    /// See [`Options::company`].
-    pub(super) company: &'l BTreeSet<usize>,
+    filter: &'d KernelFilter,
+    pub(super) diagnostics: &'l mut Diagnostics,
+    pub(super) merged: Merged<'d>,
+    pub(super) names: Names<'d>,
+    pub(super) definitions: Definitions,
+    pub(super) edges: EdgesSeen,
+    pub(super) records: RecordsInProgress<'d>,
+    /// The compiler of each input.
+    pub(super) origins: IdVec<InputId, Origin>,
+    /// Whether a compiler older than CUDA 13 made the first input that uses
+    /// tensor memory.
+    pub(super) has_older_tensor_memory: Option<bool>,
+    /// The symbol that relocations to dropped labels get, if they get one (case `debug_lost_labels`).
+    pub(super) lost: Option<SymbolId>,
+    /// The symbol for the size of the program's constants, which all inputs share although it is local.
+    pub(super) constants_size: Option<SymbolId>,
+}
+
+/// What can be found by its name.
+pub(super) struct Names<'d> {
     /// The first section of each name and target.
     sections: Index<SectionId>,
     /// Once a kernel is static: the first section of each name that holds parameters or shared memory of a kernel. nvlink
     /// looks for these by their names alone (case `static_kernels`).
     pub(super) memory: Option<FxHashMap<&'d str, SectionId>>,
     /// The compiler constants in use of device functions, by their names and the sections that they belong to.
-    pub(super) moved_sections: FxHashMap<(&'d str, Option<SectionId>), SectionId>,
+    pub(super) moved: FxHashMap<(&'d str, Option<SectionId>), SectionId>,
+    /// Sections that record resolved relocations.
+    pub(super) records: FxHashSet<&'d str>,
     /// The symbols that are visible in all inputs.
-    names: Index<SymbolId>,
-    /// The number of registers of weak functions, those of the definition in use.
-    pub(super) registers: FxHashMap<SymbolId, u32>,
-    /// The compiler of each input.
-    pub(super) origins: IdVec<InputId, Origin>,
-    /// Whether a compiler older than CUDA 13 made the first input that uses
-    /// tensor memory.
-    pub(super) has_older_tensor_memory: Option<bool>,
-    /// The inputs that nvlink still names in messages about a symbol when the definition of a later one is in use.
-    pub(super) first_inputs: FxHashMap<SymbolId, InputId>,
+    symbols: Index<SymbolId>,
     /// The first static function or variable of a name. nvlink reports clashes of these with global names, which we do not.
     pub(super) statics: FxHashMap<&'d str, Static>,
     /// Textures, samplers and surfaces that are parameters of kernels.
     pub(super) reference_parameters: FxHashMap<&'d str, SymbolId>,
-    prototype_ids: FxHashMap<&'d str, PrototypeId>,
-    /// The records of the section that is being merged: kept for its capacity, empty between sections.
-    pub(super) records_of_section: Vec<InfoRecord<'d>>,
-    /// The records of functions that more than one section of the input is about, but those of the first section.
-    pub(super) further_records: FxHashMap<FunctionId, Vec<InfoRecord<'d>>>,
-    /// The names of sections that record resolved relocations.
-    pub(super) records: FxHashSet<&'d str>,
-    /// The symbol that relocations to dropped labels get, if they get one (case `debug_lost_labels`).
-    pub(super) lost: Option<SymbolId>,
-    /// The symbol for the size of the program's constants, which all inputs share although it is local.
-    pub(super) constants_size: Option<SymbolId>,
-    /// The calls and references between functions so far, in relocatable links.
-    pub(super) calls_seen: FxHashSet<(FunctionId, FunctionId)>,
-    pub(super) references_seen: FxHashSet<(FunctionId, FunctionId)>,
-    /// Tentative definitions that also have a strong definition without a value.
-    pub(super) defined_commons: FxHashSet<SymbolId>,
+    prototypes: FxHashMap<&'d str, PrototypeId>,
+}
+
+impl Names<'_> {
+    /// Nothing yet, with room for what so many sections and symbols of inputs become.
+    fn with_room(sections: usize, symbols: usize) -> Self {
+        Self {
+            // Half of the sections are code and constants, each with its names.
+            sections: Index::with_room(sections / 2),
+            memory: None,
+            moved: FxHashMap::default(),
+            records: FxHashSet::default(),
+            // So do variables, which share their sections.
+            symbols: Index::with_room(symbols.saturating_sub(sections).max(sections / 2)),
+            statics: FxHashMap::default(),
+            reference_parameters: FxHashMap::default(),
+            prototypes: FxHashMap::default(),
+        }
+    }
+}
+
+/// What the rest of the merge needs to know of definitions, besides the rows of symbols.
+#[derive(Default)]
+pub(super) struct Definitions {
+    /// The number of registers of weak functions, those of the definition in use.
+    pub(super) registers: FxHashMap<SymbolId, u32>,
+    /// The inputs that nvlink still names in messages about a symbol when the definition of a later one is in use.
+    pub(super) first_inputs: FxHashMap<SymbolId, InputId>,
+    /// Tentative ones that also have a strong definition without a value.
+    pub(super) common_too: FxHashSet<SymbolId>,
     /// The values that symbols had before a tentative definition.
     pub(super) values_before: FxHashMap<SymbolId, u64>,
+}
+
+/// The edges of the call graph so far, in relocatable links.
+#[derive(Default)]
+pub(super) struct EdgesSeen {
+    /// Calls between functions.
+    pub(super) calls: FxHashSet<(FunctionId, FunctionId)>,
+    /// References of functions to the addresses of others.
+    pub(super) references: FxHashSet<(FunctionId, FunctionId)>,
+}
+
+/// The attribute records of the input that is being merged.
+#[derive(Default)]
+pub(super) struct RecordsInProgress<'d> {
+    /// Those of the section that is being merged: kept for its capacity, empty between sections.
+    pub(super) of_section: Vec<InfoRecord<'d>>,
+    /// Those of functions that more than one section of the input is about, but those of the first section.
+    pub(super) further: FxHashMap<FunctionId, Vec<InfoRecord<'d>>>,
 }
 
 /// A static function or variable.
@@ -95,7 +132,7 @@ fn finds_lost_labels(options: &Options) -> bool {
 impl<'d, 'l> Merger<'d, 'l> {
     /// A merge of these objects before the first one: there are only the sections that every image begins with.
     pub(super) fn new(
-        options: &'l Options,
+        options: &'d Options,
         objects: &[Object<'d>],
         arena: &'d Arena,
         diagnostics: &'l mut Diagnostics,
@@ -111,39 +148,23 @@ impl<'d, 'l> Merger<'d, 'l> {
         let merged = Merged::new(options, inputs, toolkit, sections, symbols);
         let mut merger = Self {
             arena,
-            diagnostics,
+            options,
+            behaviour: options.behaviour,
             // A link that says something to debuggers keeps all kernels (case
             // `debug_dead_code`).
             filter: match options.settings.debug {
                 DebugLevel::None | DebugLevel::Code => &options.kernels,
                 DebugLevel::Symbols => &KernelFilter::All,
             },
-            behaviour: options.behaviour,
-            debug: options.settings.debug,
-            warnings_are_errors: options.warnings_are_errors,
-            company: &options.company,
-            // Half of the sections are code and constants, each with its names.
-            sections: Index::with_room(sections / 2),
-            memory: None,
-            moved_sections: FxHashMap::default(),
-            // So do variables, which share their sections.
-            names: Index::with_room(symbols.saturating_sub(sections).max(sections / 2)),
-            registers: FxHashMap::default(),
+            diagnostics,
+            names: Names::with_room(sections, symbols),
+            definitions: Definitions::default(),
+            edges: EdgesSeen::default(),
+            records: RecordsInProgress::default(),
             origins,
             has_older_tensor_memory: None,
-            first_inputs: FxHashMap::default(),
-            statics: FxHashMap::default(),
-            reference_parameters: FxHashMap::default(),
-            prototype_ids: FxHashMap::default(),
-            records_of_section: Vec::new(),
-            further_records: FxHashMap::default(),
-            records: FxHashSet::default(),
-            lost: finds_lost_labels(options).then_some(merged.nothing),
+            lost: finds_lost_labels(options).then_some(merged.symbols.nothing),
             constants_size: None,
-            calls_seen: FxHashSet::default(),
-            references_seen: FxHashSet::default(),
-            defined_commons: FxHashSet::default(),
-            values_before: FxHashMap::default(),
             merged,
         };
         merger.add_first_sections(options, objects);
@@ -165,7 +186,7 @@ impl<'d, 'l> Merger<'d, 'l> {
             self.section(section);
         }
         if options.settings.image.is_executable() {
-            self.count_unnamed();
+            self.merged.sections.count_unnamed();
         }
         if options.settings.image.is_executable() && objects.iter().any(has_unified_functions) {
             self.unified_entries(UnifiedTable::Functions, 32);
@@ -203,29 +224,27 @@ impl<'d, 'l> Merger<'d, 'l> {
         section
     }
 
-    /// Counts a section that nvlink makes here and never names, see [`Merged::unnamed`].
-    pub(super) fn count_unnamed(&mut self) {
-        self.merged.unnamed.push(self.merged.sections.len());
-    }
-
     /// The first section of this name that belongs to `target`.
     pub(super) fn known_section(&self, name: &str, target: Option<SectionId>) -> Option<SectionId> {
         let rows = &self.merged.sections;
         let has = |id: SectionId| rows[id].name == name && rows[id].target == target;
-        self.sections.find(index::hash((name, target)), has)
+        self.names.sections.find(index::hash((name, target)), has)
     }
 
     /// Lets a section be found by its name, which none before it has.
     pub(super) fn note_section(&mut self, section: SectionId) {
         let rows = &self.merged.sections;
         let hash_of = |id: SectionId| index::hash((rows[id].name, rows[id].target));
-        self.sections.insert(hash_of(section), section, hash_of);
+        self.names
+            .sections
+            .insert(hash_of(section), section, hash_of);
     }
 
     /// The symbol of this name that all inputs know.
     pub(super) fn known_symbol(&self, name: &str) -> Option<SymbolId> {
         let rows = &self.merged.symbols;
         self.names
+            .symbols
             .find(index::hash(name), |id| rows[id].name == name)
     }
 
@@ -233,7 +252,7 @@ impl<'d, 'l> Merger<'d, 'l> {
     pub(super) fn note_symbol(&mut self, symbol: SymbolId) {
         let rows = &self.merged.symbols;
         let hash_of = |id: SymbolId| index::hash(rows[id].name);
-        self.names.insert(hash_of(symbol), symbol, hash_of);
+        self.names.symbols.insert(hash_of(symbol), symbol, hash_of);
     }
 
     /// Makes a section even where one of the same name exists.
@@ -244,16 +263,15 @@ impl<'d, 'l> Merger<'d, 'l> {
         let section = self.merged.add_section(section);
         if target.is_some()
             && self.is_found_by_name(kind)
-            && let Some(memory) = &mut self.memory
+            && let Some(memory) = &mut self.names.memory
         {
             memory.entry(name).or_insert(section);
         }
         // A kernel's parameter bank brings its relocation section along, for
         // the slots of textures, and the symbol of that comes before its own.
-        if kind == SectionKind::Constant(0) && target.is_some() && self.merged.image.is_executable()
-        {
-            let own = self.merged.locals.pop();
-            let (prefix, kind, flags) = match self.merged.relocation_forms {
+        if kind == SectionKind::Constant(0) && target.is_some() && self.merged.is_executable() {
+            let own = self.merged.symbols.locals.pop();
+            let (prefix, kind, flags) = match self.merged.settings.relocation_forms {
                 RelocationForms::AsInputs => {
                     (section_name::REL_OF, SectionKind::Rel, SectionFlags::NONE)
                 }
@@ -265,12 +283,12 @@ impl<'d, 'l> Merger<'d, 'l> {
             };
             let name = self.arena.name(&[prefix, name]);
             self.section(NewSection::list(name, kind, section).with_flags(flags));
-            self.merged.locals.extend(own);
+            self.merged.symbols.locals.extend(own);
         }
         if let Some(bank) = target
             && kind == SectionKind::Rela
             && self.merged.sections[bank].kind == SectionKind::Constant(HANDLES_BANK)
-            && self.merged.image.is_executable()
+            && self.merged.is_executable()
         {
             self.name_before(bank);
         }
@@ -280,10 +298,8 @@ impl<'d, 'l> Merger<'d, 'l> {
     /// Moves the symbol of the newest section before that of `bank`: in whole programs the relocations of the handles of
     /// textures are listed before the handles (case `whole_program_textures`).
     fn name_before(&mut self, bank: SectionId) {
-        let Merged {
-            sections, locals, ..
-        } = &mut self.merged;
-        let own = sections[bank].symbol;
+        let own = self.merged.sections[bank].symbol;
+        let locals = &mut self.merged.symbols.locals;
         if let Some(place) = locals.iter().rposition(|&symbol| symbol == own)
             && let Some(last) = locals.pop()
         {
@@ -291,19 +307,10 @@ impl<'d, 'l> Merger<'d, 'l> {
         }
     }
 
-    pub(super) fn new_symbol(&mut self, symbol: Symbol<'d>, listing: Listing) -> SymbolId {
-        let id = self.merged.symbols.push(symbol);
-        match listing {
-            Listing::Local => self.merged.locals.push(id),
-            Listing::Global => self.merged.globals.push(id),
-            Listing::Unlisted => {}
-        }
-        id
-    }
-
     pub(super) fn prototype(&mut self, signature: &'d str) -> PrototypeId {
         *self
-            .prototype_ids
+            .names
+            .prototypes
             .entry(signature)
             .or_insert_with(|| self.merged.prototypes.push(signature))
     }

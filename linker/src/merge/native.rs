@@ -146,7 +146,7 @@ impl<'d> Merger<'d, '_> {
 
     /// Constants of a definition that is not in use: their bytes are those of the Mercury section.
     fn place_unused(&mut self, current: &Current<'_, 'd>, mercury: usize) {
-        if let Some(unused) = current.unused.get(&mercury) {
+        if let Some(unused) = current.discarded.constants.get(&mercury) {
             let input = current.object.sections[mercury];
             let twin = self.native_twin(unused.section);
             let base = twin.content.append(input.data, input.size, input.align);

@@ -19,7 +19,7 @@ pub(crate) fn merge<'d>(
     objects: &[Object<'d>],
     damage: Option<ParseError>,
     arena: &'d Arena,
-    options: &Options,
+    options: &'d Options,
     diagnostics: &mut Diagnostics,
 ) -> Result<Merged<'d>, ParseError> {
     let mut merger = Merger::new(options, objects, arena, diagnostics);
@@ -59,11 +59,11 @@ pub(super) enum End {
 impl<'d> Merger<'d, '_> {
     /// Warns of an object that is linked together with a whole program (case `whole_program_company`).
     fn warn_of_company(&mut self, index: usize, name: &str) -> Result<(), End> {
-        if !self.company.contains(&index) {
+        if !self.options.company.contains(&index) {
             return Ok(());
         }
         let warning = Diagnostic::whole_program_company(name);
-        if !self.warnings_are_errors {
+        if !self.options.warnings_are_errors {
             self.diagnostics.push(warning);
             return Ok(());
         }
@@ -92,7 +92,7 @@ impl<'d> Merger<'d, '_> {
             }
             Err(error) => return Err(End::Damage(error.in_input(&object.name))),
             Ok(()) if self.diagnostics.has_errors() => Diagnostic::merge_failed(),
-            Ok(()) if self.warnings_are_errors && self.diagnostics.has_warnings() => {
+            Ok(()) if self.options.warnings_are_errors && self.diagnostics.has_warnings() => {
                 Diagnostic::merge_failed()
             }
             Ok(()) => return Ok(()),
@@ -116,9 +116,9 @@ impl<'d> Merger<'d, '_> {
             self.merged.notes.merge_header(virtual_sm);
         }
         self.merge_functions(&mut current)?;
-        self.forget_replaced(&current.replaced);
+        self.forget_replaced(&current.replaced.code);
         self.merge_variables(&mut current)?;
-        self.forget_pointers(&current.replaced_variables);
+        self.forget_pointers(&current.replaced.variables);
         self.check_tensor_memory(&current);
         self.merge_section_symbols(&mut current);
         // The memory of kernels comes last in the Mercury generation (case `whole_program_chosen`).

@@ -14,8 +14,8 @@ impl<'d> Merger<'d, '_> {
     pub(super) fn keep_layout(&mut self, current: &mut Current<'_, 'd>, index: usize) {
         let input = current.object.sections[index];
         // An empty one is for the alignment of dynamic shared memory, which debuggers do not need.
-        if self.debug == DebugLevel::Symbols
-            && (self.merged.image.is_executable() || self.behaviour == Behaviour::Nvlink)
+        if self.options.settings.debug == DebugLevel::Symbols
+            && (self.merged.is_executable() || self.behaviour == Behaviour::Nvlink)
             && input.target().is_none()
             && input.size == 0
         {
@@ -26,8 +26,8 @@ impl<'d> Merger<'d, '_> {
                 Behaviour::Nvlink => self.merged.variables_joining(section, None),
                 Behaviour::Own => 0,
             };
-            let is_of_variables = self.merged.module_shared == Some(section);
-            let is_lost = self.merged.image.is_executable() && is_of_variables;
+            let is_of_variables = self.merged.shared.module == Some(section);
+            let is_lost = self.merged.is_executable() && is_of_variables;
             let row = &mut self.merged.sections[section];
             match is_lost {
                 // Its alignment is not the section's (case `whole_program_dynamic`).
@@ -61,7 +61,7 @@ impl<'d> Merger<'d, '_> {
                 Some(placed) => placed.section,
                 // nvlink gives a kernel the shared memory of all its weak
                 // definitions, one behind the other (case `weak_registers`).
-                None if input.role == Role::Shared => current.discarded[target]?,
+                None if input.role == Role::Shared => current.discarded.code[target]?,
                 None => return None,
             }),
             None => None,

@@ -104,7 +104,7 @@ impl<'d> Merger<'d, '_> {
             if !asked.long
                 && form == Form::Rel
                 && merged.addend != 0
-                && self.merged.image == ImageKind::Relocatable(EarlyAddresses::Leave)
+                && self.merged.image() == ImageKind::Relocatable(EarlyAddresses::Leave)
             {
                 asked.long = true;
                 self.relocation_section(SectionKind::Rela, patched.section);
@@ -124,7 +124,7 @@ impl<'d> Merger<'d, '_> {
         let target = relocations.target();
         let placed = target.and_then(|target| {
             // In Mercury objects also constants that no code uses stay patched.
-            let unused = || current.unused.get(&target).copied();
+            let unused = || current.discarded.constants.get(&target).copied();
             let unused = || unused().filter(|_| self.merged.target.has_mercury());
             current.placed[target].or_else(unused)
         });
@@ -151,8 +151,9 @@ impl<'d> Merger<'d, '_> {
         symbol: &FileSymbol<'_>,
         merged: Option<&Relocation>,
     ) -> bool {
-        let is_zero =
-            |merged: &Relocation| merged.addend == 0 || merged.symbol == self.merged.nothing;
+        let is_zero = |merged: &Relocation| {
+            merged.addend == 0 || merged.symbol == self.merged.symbols.nothing
+        };
         relocation.addend.is_some_and(|addend| {
             symbol.other == PLACE_NAME && addend == 0 || merged.is_none_or(is_zero)
         })
@@ -184,7 +185,7 @@ impl<'d> Merger<'d, '_> {
     ) {
         // The slots of unified functions have one section together.
         let name = match self.merged.sections[patched].kind {
-            SectionKind::Stubs if self.merged.image.is_executable() => {
+            SectionKind::Stubs if self.merged.is_executable() => {
                 self.name_behind(section_name::RELA_OF, patched)
             }
             _ => section.name,
@@ -202,17 +203,18 @@ impl<'d> Merger<'d, '_> {
             None => {
                 self.section(list);
                 let is_recorded = self.merged.target.has_mercury()
-                    || self.merged.resolved_relocations == ResolvedRelocations::Recorded;
+                    || self.merged.settings.resolved_relocations == ResolvedRelocations::Recorded;
                 if is_recorded && known.is_none() {
-                    self.count_unnamed();
+                    self.merged.sections.count_unnamed();
                 }
             }
         }
-        if kind == SectionKind::Rel && self.merged.relocation_forms == RelocationForms::WithAddends
+        if kind == SectionKind::Rel
+            && self.merged.settings.relocation_forms == RelocationForms::WithAddends
         {
             self.relocation_section(SectionKind::Rela, patched);
         }
-        if self.merged.resolved_relocations == ResolvedRelocations::Recorded {
+        if self.merged.settings.resolved_relocations == ResolvedRelocations::Recorded {
             let row = &self.merged.sections[patched];
             let patched_name = match row.is_moved {
                 true => current.object.sections[section.info as usize].name,
@@ -242,7 +244,7 @@ impl<'d> Merger<'d, '_> {
     /// all code of a name (case `preserve_names`).
     fn record_section(&mut self, name: &'d str, patched: SectionId) {
         let kind = SectionKind::ResolvedRela;
-        let is_known = self.behaviour == Behaviour::Nvlink && !self.records.insert(name);
+        let is_known = self.behaviour == Behaviour::Nvlink && !self.names.records.insert(name);
         if !is_known {
             self.section(NewSection::list(name, kind, patched));
         }
@@ -337,7 +339,9 @@ impl<'d> Merger<'d, '_> {
                 && self.behaviour == Behaviour::Nvlink
                 && (is_debug() || !self.merged.target.has_mercury()) =>
             {
-                Ok(Some(self.known(symbol).unwrap_or(self.merged.nothing)))
+                Ok(Some(
+                    self.known(symbol).unwrap_or(self.merged.symbols.nothing),
+                ))
             }
             None if relocation.symbol == 0 => {
                 // Up to sm_90 nvlink takes it for one that is 0 (case `missing_names`).
@@ -345,7 +349,7 @@ impl<'d> Merger<'d, '_> {
                     && !self.merged.target.has_mercury()
                     && !is_debug();
                 let settles = is_zero || self.settles(relocation.kind);
-                Ok(settles.then_some(self.merged.nothing))
+                Ok(settles.then_some(self.merged.symbols.nothing))
             }
             // A label of code that ptxas optimized away, or a variable that only debug information names.
             None if symbol.kind == SymbolType::NOTYPE

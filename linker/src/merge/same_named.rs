@@ -82,7 +82,7 @@ impl SameNamed {
 impl Merger<'_, '_> {
     /// The memory of an earlier kernel of the same name.
     pub(super) fn known_memory(&self, name: &str, kind: SectionKind) -> Option<SectionId> {
-        let memory = self.memory.as_ref()?;
+        let memory = self.names.memory.as_ref()?;
         let known = self.is_found_by_name(kind).then(|| memory.get(name));
         known.flatten().copied()
     }
@@ -99,7 +99,7 @@ impl Merger<'_, '_> {
 
     /// From now on memory of kernels is found by their names, see [`Self::memory`].
     pub(super) fn note_static_kernel(&mut self) {
-        if self.behaviour != Behaviour::Nvlink || self.memory.is_some() {
+        if self.behaviour != Behaviour::Nvlink || self.names.memory.is_some() {
             return;
         }
         let rows = self.merged.sections.enumerate();
@@ -108,6 +108,6 @@ impl Merger<'_, '_> {
         for (id, row) in kernels.filter(|(_, row)| self.is_found_by_name(row.kind)) {
             memory.entry(row.name).or_insert(id);
         }
-        self.memory = Some(memory);
+        self.names.memory = Some(memory);
     }
 }

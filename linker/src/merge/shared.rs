@@ -61,7 +61,7 @@ impl<'d> Merger<'d, '_> {
         } else if self.is_placed(current, symbol) {
             let module = self.module_shared_section();
             self.reach_placed(symbol, module);
-            self.merged.placed_dynamic.push((id, symbol.value));
+            self.merged.shared.placed_dynamic.push((id, symbol.value));
         }
         Some(id)
     }
@@ -98,7 +98,7 @@ impl<'d> Merger<'d, '_> {
     /// then it lays what the program has there behind that (cases `whole_program_debug` and `whole_program_module`).
     fn reach_placed(&mut self, symbol: &FileSymbol<'d>, section: SectionId) {
         let is_absent =
-            self.merged.image.is_executable() && self.merged.sections[section].target.is_none();
+            self.merged.is_executable() && self.merged.sections[section].target.is_none();
         if self.behaviour == Behaviour::Nvlink && !is_absent {
             let variables = self.merged.variables_joining(section, None);
             // No shared memory is larger.
@@ -118,11 +118,11 @@ impl<'d> Merger<'d, '_> {
         symbol: &FileSymbol<'d>,
         home: SharedHome,
     ) -> SymbolId {
-        let listing = match self.merged.listed_shared {
+        let listing = match self.merged.shared.listed {
             // What an object of `nvlink -r` calls the start of such
             // memory is no variable (case `preserve_shared`).
             ListedShared::All
-                if self.merged.image.is_executable()
+                if self.merged.is_executable()
                     && home == SharedHome::Dynamic
                     && symbol.other.has(SymbolOther::INTERNAL)
                     && !self.lists_instances() =>
@@ -139,10 +139,10 @@ impl<'d> Merger<'d, '_> {
         // What has a size is only referred to here, and defined elsewhere.
         if symbol.binding != Binding::LOCAL && symbol.size == 0 {
             self.module_shared_section();
-            self.merged.shared.push(id);
+            self.merged.shared.named.push(id);
         }
         let is_placed = self.is_placed(current, symbol);
-        let is_executable = self.merged.image.is_executable();
+        let is_executable = self.merged.is_executable();
         let merged = &mut self.merged.symbols[id];
         merged.size = symbol.size;
         // An object of `nvlink -r` says where such memory starts (case `preserve_shared`).
@@ -165,7 +165,7 @@ impl<'d> Merger<'d, '_> {
     /// The section of variables that belong to no kernel. nvlink takes none of the name where a whole program has no
     /// variables (case `whole_program_module`).
     fn module_shared_section(&mut self) -> SectionId {
-        if let Some(section) = self.merged.module_shared {
+        if let Some(section) = self.merged.shared.module {
             return section;
         }
         let section = NewSection::new(section_name::MODULE_SHARED, SectionKind::Shared, 1);
@@ -178,7 +178,7 @@ impl<'d> Merger<'d, '_> {
             true => self.new_section(section),
             false => self.section(section),
         };
-        self.merged.module_shared = Some(section);
+        self.merged.shared.module = Some(section);
         section
     }
 
@@ -195,18 +195,18 @@ impl<'d> Merger<'d, '_> {
             if self.behaviour == Behaviour::Nvlink && merged.size == 0 {
                 merged.definition = Definition::Shared(SharedHome::Overlooked);
                 merged.value = 0;
-                let align = &mut self.merged.overlooked_align;
+                let align = &mut self.merged.shared.overlooked_align;
                 *align = symbol.value.max(*align);
                 // nvlink sorts it in both places (case `shared_dynamic_sort`).
-                if self.merged.image.is_executable() {
-                    self.merged.shared.push(id);
+                if self.merged.is_executable() {
+                    self.merged.shared.named.push(id);
                 }
             } else {
                 merged.definition = Definition::Shared(home);
                 merged.value = symbol.value;
                 self.keep_first_input(id);
                 self.merged.symbols[id].input = Some(current.id);
-                self.merged.shared.push(id);
+                self.merged.shared.named.push(id);
             }
             let (_, marks) = self.kind_and_marks(symbol);
             let merged = &mut self.merged.symbols[id];
@@ -225,8 +225,8 @@ impl<'d> Merger<'d, '_> {
                 merged.binding = strong;
                 // nvlink lays out both, and uses one (case `shared_weak`).
                 if self.behaviour == Behaviour::Nvlink {
-                    self.merged.shared.push(id);
-                    self.merged.second_aligns.insert(id, symbol.value);
+                    self.merged.shared.named.push(id);
+                    self.merged.shared.second_aligns.insert(id, symbol.value);
                 } else {
                     merged.value = merged.value.max(symbol.value);
                 }
@@ -244,6 +244,6 @@ impl<'d> Merger<'d, '_> {
     /// sm_90 (cases `preserve_shared` and `whole_program_dynamic`).
     fn lists_instances(&self) -> bool {
         self.behaviour == Behaviour::Nvlink
-            && self.merged.resolved_relocations == ResolvedRelocations::Recorded
+            && self.merged.settings.resolved_relocations == ResolvedRelocations::Recorded
     }
 }

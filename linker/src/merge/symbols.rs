@@ -198,13 +198,13 @@ impl<'d> Merger<'d, '_> {
             base: 0,
         };
         self.define_variable(id, symbol, placed);
-        self.reference_parameters.insert(symbol.name, id);
+        self.names.reference_parameters.insert(symbol.name, id);
         Some(id)
     }
 
     /// Makes a symbol that nothing ever defines, see [`Definition::Never`].
     fn new_never(&mut self, current: &Current<'_, 'd>, symbol: &FileSymbol<'d>) -> SymbolId {
-        let listing = match self.merged.image.is_executable() {
+        let listing = match self.merged.is_executable() {
             true => Listing::Unlisted,
             false => Listing::Local,
         };
@@ -230,10 +230,13 @@ impl<'d> Merger<'d, '_> {
         if symbol.binding == Binding::LOCAL || placed.is_none() {
             return Ok(None);
         }
-        let listed = (self.merged.locals.len(), self.merged.globals.len());
+        let listed = (
+            self.merged.symbols.locals.len(),
+            self.merged.symbols.globals.len(),
+        );
         let id = self.merge_global(current, symbol, known)?;
-        self.merged.locals.truncate(listed.0);
-        self.merged.globals.truncate(listed.1);
+        self.merged.symbols.locals.truncate(listed.0);
+        self.merged.symbols.globals.truncate(listed.1);
         Ok(Some(id))
     }
 
@@ -269,11 +272,11 @@ impl<'d> Merger<'d, '_> {
             .unwrap_or_else(|| self.new_named(current, symbol, symbol.binding, listing(symbol)));
         let was_weak = self.merged.symbols[id].binding == Binding::WEAK && known.is_some();
         if was_weak && symbol.other.space() == SymbolOther::GLOBAL {
-            current.replaced_variables.insert(id);
+            current.replaced.variables.insert(id);
         }
         match self.merged.symbols[id].definition {
             Definition::Common => {
-                self.first_inputs.remove(&id);
+                self.definitions.first_inputs.remove(&id);
             }
             Definition::Undefined
             | Definition::Section(_)
@@ -330,7 +333,7 @@ impl<'d> Merger<'d, '_> {
             // Without a value, a definition is no more than a tentative
             // one; a strong one has its place besides, though unused (case
             // `common_defined`).
-            Definition::Common if self.defined_commons.contains(&id) => {
+            Definition::Common if self.definitions.common_too.contains(&id) => {
                 if !is_weak {
                     self.report_duplicate(current, id, symbol.name);
                 }
@@ -338,27 +341,27 @@ impl<'d> Merger<'d, '_> {
             }
             Definition::Common
                 if current.object.sections[section].role == Role::Global
-                    && !self.merged.lost_commons.contains(&id) =>
+                    && !self.merged.commons.lost.contains(&id) =>
             {
                 if !is_weak {
                     if was_weak {
-                        current.replaced_variables.insert(id);
+                        current.replaced.variables.insert(id);
                     }
-                    self.defined_commons.insert(id);
+                    self.definitions.common_too.insert(id);
                     self.place(current, section);
                     self.merged.symbols[id].binding = Binding::GLOBAL;
                 }
                 true
             }
-            // nvlink loses the definition, see [`Merged::lost_commons`](super::Merged::lost_commons).
+            // nvlink loses the definition, see [`Commons::lost`](super::merged::Commons::lost).
             Definition::Common if is_weak && self.behaviour == Behaviour::Nvlink => {
                 let merged = &mut self.merged.symbols[id];
-                let value = self.values_before.get(&id);
+                let value = self.definitions.values_before.get(&id);
                 merged.value = value.copied().unwrap_or(TENTATIVE);
                 merged.input = Some(current.id);
-                self.first_inputs.remove(&id);
-                self.merged.commons.retain(|&common| common != id);
-                self.merged.lost_commons.push(id);
+                self.definitions.first_inputs.remove(&id);
+                self.merged.commons.named.retain(|&common| common != id);
+                self.merged.commons.lost.push(id);
                 true
             }
             Definition::Undefined | Definition::Common | Definition::Never | Definition::Lost => {
@@ -369,7 +372,7 @@ impl<'d> Merger<'d, '_> {
                 // stays patched (case `weak_data_pointers`).
                 if was_weak && current.object.sections[section].role == Role::GlobalInit {
                     let end = symbol.value.saturating_add(symbol.size);
-                    current.discarded_data.insert((section, symbol.value), end);
+                    current.discarded.data.insert((section, symbol.value), end);
                 }
                 true
             }
@@ -414,18 +417,18 @@ impl<'d> Merger<'d, '_> {
         let merged = &mut self.merged.symbols[id];
         match merged.definition {
             // A strong definition without a value counts as one, too (case `common_defined`).
-            Definition::Common if self.defined_commons.contains(&id) => {
+            Definition::Common if self.definitions.common_too.contains(&id) => {
                 self.report_duplicate(current, id, symbol.name);
             }
             Definition::Undefined => {
                 if known.is_some() {
-                    self.values_before.insert(id, UNALLOCATED);
+                    self.definitions.values_before.insert(id, UNALLOCATED);
                 }
                 merged.definition = Definition::Common;
                 merged.size = symbol.size;
                 merged.value = symbol.value;
                 merged.input = Some(current.id);
-                self.merged.commons.push(id);
+                self.merged.commons.named.push(id);
             }
             // The alignment stays that of the first declaration.
             // The largest is what others are compared with.
@@ -438,11 +441,11 @@ impl<'d> Merger<'d, '_> {
                 if self.merged.sections[section].kind == SectionKind::Global =>
             {
                 if merged.binding == Binding::WEAK {
-                    self.values_before.insert(id, merged.value);
+                    self.definitions.values_before.insert(id, merged.value);
                     merged.definition = Definition::Common;
                     merged.value = symbol.value;
                     merged.input = Some(current.id);
-                    self.merged.commons.push(id);
+                    self.merged.commons.named.push(id);
                 } else {
                     self.report_duplicate(current, id, symbol.name);
                 }
@@ -483,7 +486,7 @@ impl<'d> Merger<'d, '_> {
         match self.behaviour {
             Behaviour::Own => self.known(symbol),
             Behaviour::Nvlink => {
-                let parameter = || self.reference_parameters.get(symbol.name).copied();
+                let parameter = || self.names.reference_parameters.get(symbol.name).copied();
                 self.known_symbol(symbol.name).or_else(parameter)
             }
         }
@@ -492,7 +495,7 @@ impl<'d> Merger<'d, '_> {
     /// The type and `st_other` of a symbol in the image. Those of executables have no memory space, as the section tells it
     /// (case `symbol_marks`).
     pub(super) fn kind_and_marks(&self, symbol: &FileSymbol<'d>) -> (SymbolType, SymbolOther) {
-        let is_relocatable = !self.merged.image.is_executable();
+        let is_relocatable = !self.merged.is_executable();
         let other = symbol.other.unhidden();
         match symbol.kind {
             SymbolType::FUNC => (symbol.kind, other),
@@ -527,7 +530,7 @@ impl<'d> Merger<'d, '_> {
             true => Listing::Unlisted,
             false => listing,
         };
-        let id = self.new_symbol(
+        let id = self.merged.symbols.add(
             Symbol {
                 name: symbol.name,
                 kind,
@@ -554,7 +557,7 @@ impl<'d> Merger<'d, '_> {
 /// The merged section of an input's code, or the code that is used instead.
 fn code_of(current: &Current<'_, '_>, section: usize) -> Option<SectionId> {
     let placed = current.placed[section].map(|placed| placed.section);
-    placed.or(current.discarded[section])
+    placed.or(current.discarded.code[section])
 }
 
 /// Which half of the symbol table a new name goes to.

@@ -5,9 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::cubin::{
-    Capsule, SectionFlags, Symbol as FileSymbol, UnifiedEntry, UnifiedIndex, UnifiedTable,
-};
+use crate::cubin::{Capsule, SectionFlags, Symbol as FileSymbol, UnifiedEntry, UnifiedTable};
 use crate::error::ParseError;
 use crate::id::{SectionId, SymbolId};
 use crate::options::Behaviour;
@@ -37,8 +35,6 @@ pub(crate) fn missing_in_slot(capsule: &Capsule<'_>) -> usize {
 /// The tables of a link.
 #[derive(Debug, Default)]
 pub(crate) struct Unified {
-    /// The index that says where everything has to be.
-    pub(crate) index: Option<UnifiedIndex>,
     /// The entries of `.nv.uft.entry`, in input order.
     pub(crate) functions: Vec<UnifiedMember>,
     /// The entries of `.nv.udt.entry`, in input order.

@@ -85,13 +85,13 @@ fn in_use<'m>(laid_out: &'m LaidOut<'_>) -> FxHashMap<&'m [u8], Code> {
     let merged = laid_out.merged();
     let later_names = laid_out.pruned.later_names();
     let mut by_name: FxHashMap<&[u8], Code> = FxHashMap::default();
-    let own = |&&symbol: &&SymbolId| {
+    let own = |&symbol: &SymbolId| {
         let function = merged.symbols[symbol].function;
         function.is_some_and(|function| merged.functions[function].symbol == symbol)
     };
     // In the order of symbols: a static one comes before one that all files know (case `debug_registers_static`).
-    let listed = merged.locals.iter().chain(&merged.globals);
-    for &symbol in listed.filter(own) {
+    let listed = merged.symbols.listed();
+    for symbol in listed.filter(own) {
         if !laid_out.pruned.live.symbols[symbol] || later_names.contains(&symbol) {
             continue;
         }

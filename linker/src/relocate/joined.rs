@@ -19,7 +19,7 @@ pub(super) fn join_records(
     native: &mut Twins<'_>,
     behaviour: Behaviour,
 ) {
-    if merged.resolved_relocations == ResolvedRelocations::Dropped {
+    if merged.settings.resolved_relocations == ResolvedRelocations::Dropped {
         return;
     }
     let records = merged.sections.iter();

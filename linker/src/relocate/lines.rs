@@ -65,7 +65,7 @@ pub(super) fn rebuild<'d>(
 ) -> Result<Patched<'d>, ParseError> {
     let mercury = MercuryTable::new(laid_out, section, mercury)?;
     let units = units(&patched.bytes)?;
-    let ranks = laid_out.merged().ranks();
+    let ranks = laid_out.merged().symbols.ranks();
     let mut kept = patched.kept;
     kept.sort_by_key(|relocation| relocation.offset);
     let mut all = twin.relocations.clone();

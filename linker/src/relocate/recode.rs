@@ -77,7 +77,7 @@ pub(crate) fn recode(
     if !merged.target.has_mercury() {
         return Vec::new();
     }
-    let is_executable = merged.image.is_executable();
+    let is_executable = merged.is_executable();
     let changing = changing(relocated, behaviour, debug);
     let effort = |changing: &Changing| {
         let size = merged.sections[changing.section].content.size;
@@ -443,7 +443,7 @@ impl Wanted {
         let is_asked = records.any(|record| record.code == InfoCode::GEN_ERRBAR_AT_EXIT);
         Self {
             for_debuggers: debug == DebugLevel::Symbols || has_variables || is_asked,
-            is_lone: debug != DebugLevel::Symbols && merged.image.is_executable(),
+            is_lone: debug != DebugLevel::Symbols && merged.is_executable(),
             is_older: false,
             is_whole: false,
         }

@@ -89,14 +89,14 @@ impl<'a, 'd> Resolver<'a, 'd> {
 
     /// Whether relocations without an addend get one.
     pub(super) fn writes_addends(&self) -> bool {
-        self.merged().relocation_forms == RelocationForms::WithAddends
+        self.merged().settings.relocation_forms == RelocationForms::WithAddends
     }
 
     /// Whether the image lists it among the resolved relocations. Mercury images only list those of code against shared
     /// memory (case `preserve_relocs`).
     pub(super) fn is_recorded(&self, relocation: &Relocation) -> bool {
         let merged = self.merged();
-        if merged.resolved_relocations == ResolvedRelocations::Dropped {
+        if merged.settings.resolved_relocations == ResolvedRelocations::Dropped {
             return false;
         }
         let is_for_debuggers = merged.target.has_mercury() && self.is_debug;
@@ -111,7 +111,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
             // `preserve_unreached`).
             Definition::Shared(home @ (SharedHome::Dynamic | SharedHome::Overlooked)) => {
                 let shared = &self.laid_out.shared;
-                let has_one_start = merged.listed_shared == ListedShared::All;
+                let has_one_start = merged.shared.listed == ListedShared::All;
                 // A name that a relocatable link has made for a start is no variable (case `preserve_shared`).
                 let is_instance =
                     has_one_start && merged.symbols[relocation.symbol].other == RECORDED;
@@ -151,13 +151,13 @@ impl<'a, 'd> Resolver<'a, 'd> {
 
     /// Whether this link is the last one.
     pub(super) fn is_executable(&self) -> bool {
-        self.merged().image.is_executable()
+        self.merged().is_executable()
     }
 
     /// Whether the program has no unified functions or variables, so that relocations of unified addresses are ordinary
     /// ones.
     pub(super) fn knows_no_unified(&self) -> bool {
-        self.is_executable() && self.merged().unified.index.is_none()
+        self.is_executable() && self.merged().settings.unified_index.is_none()
     }
 
     /// Whether instructions that yield to other threads do nothing: up to sm_90, in programs that were all compiled for
@@ -169,12 +169,12 @@ impl<'a, 'd> Resolver<'a, 'd> {
 
     /// Whether it names no symbol, but depends on a property of all inputs. Only this link knows it.
     pub(super) fn names_nothing(&self, relocation: &Relocation) -> bool {
-        !self.is_debug && relocation.symbol == self.merged().nothing
+        !self.is_debug && relocation.symbol == self.merged().symbols.nothing
     }
 
     /// Whether all addresses are left to a later link.
     pub(super) fn leaves_addresses(&self) -> bool {
-        self.merged().image == ImageKind::Relocatable(EarlyAddresses::Leave)
+        self.merged().image() == ImageKind::Relocatable(EarlyAddresses::Leave)
     }
 
     /// Whether the target is a table of unified functions or variables, in a program without unified functions (cases
@@ -186,7 +186,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
         merged.unified.functions.is_empty()
             && !merged.unified.has_slots
             && symbol.definition == Definition::Undefined
-            && match merged.image.is_executable() {
+            && match merged.is_executable() {
                 true => reserved::is_unified_table(symbol.name),
                 false => symbol.name == reserved::UNIFIED_OFFSET,
             }
@@ -240,7 +240,7 @@ impl<'a, 'd> Resolver<'a, 'd> {
 
     /// Whether the target is shared memory, in a link that is not for debuggers.
     pub(super) fn is_shared_for_launch(&self, relocation: &Relocation) -> bool {
-        let listed = self.merged().listed_shared;
+        let listed = self.merged().shared.listed;
         self.is_shared(relocation) && listed != ListedShared::All
     }
 

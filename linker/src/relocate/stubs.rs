@@ -142,7 +142,7 @@ pub(crate) fn pace_slots(relocated: &mut Relocated<'_>, behaviour: Behaviour, de
         instruction[CONTROL].copy_from_slice(&new);
     };
     let merged = &relocated.laid_out.pruned.merged;
-    let slots = merged.sections_of(|kind| kind == SectionKind::Stubs);
+    let slots = merged.sections.of_kind(|kind| kind == SectionKind::Stubs);
     for (id, _) in slots {
         if let Some(native) = &mut relocated.native[id] {
             let instructions = native.bytes.to_mut().as_chunks_mut().0;

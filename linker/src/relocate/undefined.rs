@@ -101,7 +101,7 @@ fn is_missing(laid_out: &LaidOut<'_>, id: SymbolId) -> bool {
         | Definition::Never
         | Definition::Lost => false,
     };
-    let is_allowed = merged.undefined_globals == UndefinedGlobals::Allowed
+    let is_allowed = merged.settings.undefined_globals == UndefinedGlobals::Allowed
         && symbol.space == SymbolOther::GLOBAL;
     let is_function = symbol.kind == SymbolType::FUNC;
     // Compilers up to sm_89 know no such names, and make functions of them, too.
@@ -119,7 +119,7 @@ fn is_missing(laid_out: &LaidOut<'_>, id: SymbolId) -> bool {
 fn users(laid_out: &LaidOut<'_>, behaviour: Behaviour) -> IdVec<SymbolId, Option<User>> {
     let merged = laid_out.merged();
     let live = &laid_out.pruned.live;
-    let mut users = IdVec::filled(&merged.symbols, None);
+    let mut users = merged.symbols.each(None);
     for (id, section) in merged.sections.enumerate() {
         if !live.sections[id] {
             continue;

@@ -80,7 +80,7 @@ fn holds_program(section: &Section<'_>) -> bool {
 fn members(laid_out: &LaidOut<'_>) -> IdVec<SectionId, Vec<SymbolId>> {
     let pruned = &laid_out.pruned;
     let merged = &pruned.merged;
-    let mut members = IdVec::filled(&merged.sections, Vec::new());
+    let mut members = merged.sections.each(Vec::new());
     for (id, symbol) in merged.symbols.enumerate() {
         if let Definition::Section(section) = symbol.definition
             && symbol.kind != SymbolType::SECTION

@@ -224,7 +224,7 @@ pub(super) fn symbols<'n>(
 pub(super) fn tool_note(finalized: &Finalized<'_>, own: &[u8]) -> Vec<u8> {
     let merged = finalized.merged();
     let mut bytes = own.to_vec();
-    let tools = match merged.image {
+    let tools = match merged.image() {
         ImageKind::Executable => &merged.notes.tools[..],
         ImageKind::Relocatable(_) => &[],
     };

@@ -118,7 +118,7 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'f>, tool_record: &[u8]) -> Plan
         sections: output,
         symbols,
         flags: file_flags(finalized, driver_note),
-        kind: match merged.image {
+        kind: match merged.image() {
             ImageKind::Executable => FileKind::Executable(Segments {
                 loads: LOADS,
                 header_flags: READ,

@@ -41,13 +41,12 @@ pub(super) struct SymbolNames {
 pub(super) fn symbol_names(finalized: &Finalized<'_>) -> SymbolNames {
     let pruned = finalized.pruned();
     let merged = &pruned.merged;
-    let count = merged.prototypes.len() + merged.locals.len() + merged.globals.len();
-    let mut table = NameTable::with_room(count);
-    let mut offsets = IdVec::filled(&merged.symbols, 0);
+    let mut table = NameTable::with_room(merged.prototypes.len() + merged.symbols.listed().count());
+    let mut offsets = merged.symbols.each(0);
     for signature in merged.prototypes.iter() {
         table.add(signature);
     }
-    for &symbol in merged.locals.iter().chain(&merged.globals) {
+    for symbol in merged.symbols.listed() {
         if pruned.live.symbols[symbol] || merged.surrounding(symbol).is_some() {
             let name = merged.symbols[symbol].name;
             offsets[symbol] = match name.is_empty() {
@@ -70,7 +69,7 @@ fn section_names(finalized: &Finalized<'_>) -> SectionNames {
     let pruned = finalized.pruned();
     let sections = &pruned.merged.sections;
     let mut table = NameTable::with_room(sections.len());
-    let mut offsets = IdVec::filled(sections, 0);
+    let mut offsets = sections.each(0);
     for (id, section) in sections.enumerate() {
         if pruned.live.sections[id] {
             offsets[id] = table.add(section.name);
@@ -124,7 +123,7 @@ pub(super) fn plan<'f>(finalized: &'f Finalized<'f>, tool_record: &[u8]) -> Plan
         sections: output,
         symbols,
         flags: file_flags(finalized, driver_note),
-        kind: match merged.image {
+        kind: match merged.image() {
             ImageKind::Executable => FileKind::Executable(Segments {
                 loads: LOADS,
                 header_flags: READ_EXECUTE,
@@ -256,7 +255,7 @@ fn symbol_entries<'n>(
             && !reserved::is_descriptor_size(symbol.name);
         // Executables name no memory (case `symbol_marks`).
         let (kind, other) = match symbol.kind {
-            SymbolType::FUNC if merged.image.is_executable() && symbol.other.space() != 0 => (
+            SymbolType::FUNC if merged.is_executable() && symbol.other.space() != 0 => (
                 SymbolType::OBJECT,
                 SymbolOther(symbol.other.0 & !SymbolOther::SPACE_MASK),
             ),

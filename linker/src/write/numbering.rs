@@ -3,7 +3,7 @@
 use crate::arch::reserved;
 use crate::cubin::{Place, SymbolType, section_name};
 use crate::finalize::Finalized;
-use crate::id::{FunctionId, Id as _, IdVec, SectionId, SymbolId};
+use crate::id::{FunctionId, IdVec, SectionId, SymbolId};
 use crate::layout::NullSymbol;
 use crate::merge::{Definition, Form, Merged, Section, SectionKind};
 
@@ -35,9 +35,9 @@ pub(super) fn has_relocations(
 impl Presence {
     pub(super) fn new(finalized: &Finalized<'_>) -> Self {
         let pruned = finalized.pruned();
-        let mut is_present = IdVec::filled(&pruned.merged.sections, false);
+        let mut is_present = pruned.merged.sections.each(false);
         let mut sections = Vec::new();
-        for (id, kind) in pruned.merged.kinds() {
+        for (id, kind) in pruned.merged.sections.kinds() {
             if pruned.live.sections[id] && is_written(finalized, id, kind) {
                 is_present[id] = true;
                 sections.push(id);
@@ -50,14 +50,6 @@ impl Presence {
     }
 }
 
-/// The number of a section in the order of creation, in which nvlink counts some that it never
-/// names.
-pub(super) fn creation_number(merged: &Merged<'_>, section: SectionId) -> u32 {
-    let index = section.index();
-    let unnamed = merged.unnamed.partition_point(|&next| next <= index);
-    (index + 1 + unnamed) as u32
-}
-
 /// Whether a section is part of the image.
 fn is_written(finalized: &Finalized<'_>, id: SectionId, kind: SectionKind) -> bool {
     let merged = finalized.merged();
@@ -66,7 +58,7 @@ fn is_written(finalized: &Finalized<'_>, id: SectionId, kind: SectionKind) -> bo
         // Sections that are not written count too.
         SectionKind::SymbolSections => {
             let last = merged.sections.enumerate().next_back();
-            last.is_some_and(|(id, _)| creation_number(merged, id) >= Place::FIRST_RESERVED)
+            last.is_some_and(|(id, _)| merged.sections.creation_number(id) >= Place::FIRST_RESERVED)
         }
         // A relocatable link names it all the same.
         SectionKind::Constant(1..) if section.target.is_some() => section.content.size > 0,
@@ -125,14 +117,20 @@ impl SymbolNumbers {
     pub(super) fn new(finalized: &Finalized<'_>, presence: &Presence) -> Self {
         let merged = finalized.merged();
         let written = |&&symbol: &&SymbolId| is_symbol_written(finalized, presence, symbol);
-        let mut order: Vec<SymbolId> = merged.locals.iter().filter(written).copied().collect();
+        let mut order: Vec<SymbolId> = merged
+            .symbols
+            .locals
+            .iter()
+            .filter(written)
+            .copied()
+            .collect();
         let locals = order.len();
-        order.extend(merged.globals.iter().filter(written));
+        order.extend(merged.symbols.globals.iter().filter(written));
         let first = match finalized.relocated.laid_out.null_symbol {
             NullSymbol::Written(_) => 1,
             NullSymbol::Dropped => 0,
         };
-        let mut number = IdVec::filled(&merged.symbols, 0);
+        let mut number = merged.symbols.each(0);
         for (index, &symbol) in order.iter().enumerate() {
             number[symbol] = index as u32 + first;
         }
@@ -159,7 +157,7 @@ impl SymbolNumbers {
     pub(super) fn first_section(&self, merged: &Merged<'_>) -> u32 {
         let first = self.order.first().map(|&id| merged.symbols[id].definition);
         match first {
-            Some(Definition::Section(section)) => creation_number(merged, section),
+            Some(Definition::Section(section)) => merged.sections.creation_number(section),
             _ => 0,
         }
     }
@@ -182,26 +180,26 @@ fn is_symbol_written(finalized: &Finalized<'_>, presence: &Presence, id: SymbolI
             let section_row = &pruned.merged.sections[section];
             // The module's section gets it when it is written.
             let has_reserved = pruned.merged.target.has_mercury()
-                && pruned.merged.image.is_executable()
+                && pruned.merged.is_executable()
                 && section_row.target.is_some();
             let reserved = match has_reserved {
                 true => pruned.merged.reserved_shared(),
                 false => 0,
             };
             // In relocatable objects it need not be empty.
-            let is_kept_empty = !pruned.merged.image.is_executable() && section_row.keep_empty;
+            let is_kept_empty = !pruned.merged.is_executable() && section_row.keep_empty;
             presence.is_present[section]
                 && !is_kept_empty
-                && has_section_symbol(pruned.merged.kind(section), section_row, reserved)
+                && has_section_symbol(pruned.merged.sections.kind(section), section_row, reserved)
         }
         // The tables are the last link's, and no matter where there is none.
         Definition::Undefined => {
-            !pruned.merged.image.is_executable()
-                || pruned.merged.unified.index.is_some()
+            !pruned.merged.is_executable()
+                || pruned.merged.settings.unified_index.is_some()
                 || !reserved::is_unified_table(symbol.name)
         }
         Definition::Section(_) | Definition::Common | Definition::Shared(_) => true,
-        Definition::Never => !pruned.merged.image.is_executable(),
+        Definition::Never => !pruned.merged.is_executable(),
         Definition::Lost => false,
     }
 }

@@ -14,7 +14,7 @@ use crate::relocate::Patched;
 
 use super::encode;
 use super::image::{Body, OutputSection, SegmentKind};
-use super::numbering::{Presence, SymbolNumbers, creation_number};
+use super::numbering::{Presence, SymbolNumbers};
 
 /// Where a section stands: classes in this order, creation order inside one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,10 +125,10 @@ impl SectionNumbers {
         let merged = finalized.merged();
         let mut classes: [Vec<SectionId>; Class::COUNT] = Default::default();
         for &id in &presence.sections {
-            classes[Class::of(merged.kind(id)) as usize].push(id);
+            classes[Class::of(merged.sections.kind(id)) as usize].push(id);
         }
         let order = classes.concat();
-        let mut number = IdVec::filled(&merged.sections, 0);
+        let mut number = merged.sections.each(0);
         for (index, &id) in order.iter().enumerate() {
             number[id] = index as u32 + 1;
         }
@@ -143,7 +143,10 @@ impl SectionNumbers {
     /// The number of the one section of a kind.
     pub(super) fn only(&self, finalized: &Finalized<'_>, kind: SectionKind) -> u32 {
         let merged = finalized.merged();
-        let position = self.order.iter().position(|&id| merged.kind(id) == kind);
+        let position = self
+            .order
+            .iter()
+            .position(|&id| merged.sections.kind(id) == kind);
         position.map_or(0, |position| position as u32 + 1)
     }
 }
@@ -152,7 +155,7 @@ impl SectionNumbers {
 /// in all that the compiler makes.
 pub(super) fn unified_link(merged: &Merged<'_>, table: UnifiedTable, symbol_table: u32) -> u32 {
     match table {
-        UnifiedTable::Functions if merged.image.is_executable() => 0,
+        UnifiedTable::Functions if merged.is_executable() => 0,
         UnifiedTable::Functions | UnifiedTable::Variables => symbol_table,
     }
 }
@@ -161,7 +164,7 @@ pub(super) fn unified_link(merged: &Merged<'_>, table: UnifiedTable, symbol_tabl
 /// of inputs.
 pub(super) fn unified_index<'f>(finalized: &'f Finalized<'_>, section: SectionId) -> Body<'f> {
     let relocated = &finalized.relocated;
-    let index = relocated.merged().unified.index.as_ref();
+    let index = relocated.merged().settings.unified_index.as_ref();
     let index = index.map_or(&[][..], |index| &index.bytes);
     let of_inputs = &*relocated.sections[section].bytes;
     match of_inputs {
@@ -181,7 +184,7 @@ pub(super) const USUAL: usize = 256;
 
 /// The section field of a symbol. `bare` is the number that nvlink writes there although ELF gives it another meaning.
 pub(super) fn numbered(merged: &Merged<'_>, number: u32, bare: u32) -> Place {
-    match merged.reserved_numbers {
+    match merged.settings.reserved_numbers {
         ReservedNumbers::Bare if number == bare => Place::Reserved(number as u16),
         ReservedNumbers::Bare | ReservedNumbers::Extended => Place::Section(number),
     }
@@ -191,7 +194,7 @@ pub(super) fn numbered(merged: &Merged<'_>, number: u32, bare: u32) -> Place {
 /// left there, from when it made the section.
 pub(super) fn number_made_or_known(merged: &Merged<'_>, section: SectionId, place: Place) -> u32 {
     let extended = place.extended();
-    extended.unwrap_or_else(|| creation_number(merged, section))
+    extended.unwrap_or_else(|| merged.sections.creation_number(section))
 }
 
 /// `.symtab_shndx`: for each symbol what `number` says of its section.
@@ -262,7 +265,7 @@ impl<'f, G: Generation<'f>> Sections<'f, '_, G> {
         };
         OutputSection {
             name: self.generation.name(id),
-            kind: section_type(kind, merged.image),
+            kind: section_type(kind, merged.image()),
             flags: match section.kind {
                 SectionKind::DriverNote => merged.notes.driver_flags,
                 _ => section.flags,
@@ -370,7 +373,7 @@ impl<'f, G: Generation<'f>> Sections<'f, '_, G> {
                 Body::Bytes(encode::unified(merged, table, self.symbols))
             }
             SectionKind::UnifiedIndex => unified_index(finalized, id),
-            SectionKind::HostData => Body::Borrowed(&merged.host_data),
+            SectionKind::HostData => Body::Borrowed(merged.host_data()),
             SectionKind::Text
             | SectionKind::Stubs
             | SectionKind::Debug

@@ -163,7 +163,7 @@ pub(super) fn place_dynamic(
     layout: &mut SharedLayout,
 ) {
     // As a symbol it has one value (case `debug_dynamic`).
-    let is_symbol = pruned.merged.listed_shared == ListedShared::All;
+    let is_symbol = pruned.merged.shared.listed == ListedShared::All;
     let mut groups = Groups::new(users.kernels.len());
     for &symbol in &users.dynamic {
         let functions = users.functions_of(symbol);

@@ -47,7 +47,7 @@ impl Users {
             .collect();
         let seen_by = Visibility::with_owners(pruned, &kernels, &owners);
         kernels.extend(owners);
-        let shared = merged.shared.iter().copied();
+        let shared = merged.shared.named.iter().copied();
         Self {
             homes: homes(merged, &kernels),
             kernels,
@@ -110,7 +110,7 @@ impl Users {
         };
         let is_dynamic = |symbol| self.dynamic.contains(&symbol);
         let is_overlooked = |symbol| merged.is_overlooked(symbol);
-        let mut debug = merged.sections_of(|kind| kind == SectionKind::Debug);
+        let mut debug = merged.sections.of_kind(|kind| kind == SectionKind::Debug);
         let mut code = merged.sections.iter().filter(|s| s.function.is_some());
         is_unreached
             || debug.any(|(_, section)| names(section, &is_dynamic))

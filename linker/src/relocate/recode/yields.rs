@@ -24,7 +24,7 @@ const SETTLED: [(RelocationType, i64); 2] = [
 
 fn is_constant(merged: &Merged<'_>, symbol: SymbolId) -> bool {
     let definition = merged.symbols[symbol].definition;
-    matches!(definition, Definition::Section(section) if matches!(merged.kind(section), SectionKind::Constant(_)))
+    matches!(definition, Definition::Section(section) if matches!(merged.sections.kind(section), SectionKind::Constant(_)))
 }
 
 /// Makes them idle, or in a relocatable object has the last link do so.
@@ -43,8 +43,8 @@ pub(super) fn settle(relocated: &mut Relocated<'_>) {
             relocations.any(|relocation| !is_constant(merged, relocation.symbol))
         })
         .collect();
-    let is_executable = merged.image.is_executable();
-    let symbol = merged.nothing;
+    let is_executable = merged.is_executable();
+    let symbol = merged.symbols.nothing;
     for text in texts {
         let Some(native) = &mut relocated.native[text] else {
             continue;

@@ -74,7 +74,7 @@ impl Layout {
             parameters_index: places.map(|(index, &f)| (f, index)).collect(),
             parameters,
             twins,
-            twin_number: IdVec::filled(&merged.sections, 0),
+            twin_number: merged.sections.each(0),
             number_tables,
         };
         let table = layout.number_table();

@@ -81,12 +81,12 @@ fn kernels_again(merged: &Merged<'_>, layout: &Layout) -> FxHashSet<FunctionId> 
 /// are made later (case `whole_program_textures`).
 fn relocations_of_handles(finalized: &Finalized<'_>) -> FxHashMap<SectionId, SectionId> {
     let merged = finalized.merged();
-    if !merged.image.is_executable() {
+    if !merged.is_executable() {
         return FxHashMap::default();
     }
     let is_bank =
         |bank: &SectionId| merged.sections[*bank].kind == SectionKind::Constant(HANDLES_BANK);
-    let lists = merged.sections_of(|kind| kind == SectionKind::Rela);
+    let lists = merged.sections.of_kind(|kind| kind == SectionKind::Rela);
     lists
         .filter_map(|(list, section)| Some((section.target.filter(is_bank)?, list)))
         .collect()
@@ -285,7 +285,8 @@ impl Banks {
         let mut padding = 0;
         let banks = finalized
             .merged()
-            .sections_of(|kind| matches!(kind, SectionKind::Constant(_)));
+            .sections
+            .of_kind(|kind| matches!(kind, SectionKind::Constant(_)));
         for (id, section) in banks.filter(|&(id, _)| layout.is_written(id)) {
             let Some(native) = native_name(section.name) else {
                 continue;

@@ -116,7 +116,7 @@ impl<'f> Generation<'f> for Sources<'f, '_> {
         match section.kind {
             SectionKind::SharedReserved => merged.start_of_reserved(),
             // The module's own section has what the system reserves.
-            SectionKind::Shared if section.target.is_none() && merged.image.is_executable() => {
+            SectionKind::Shared if section.target.is_none() && merged.is_executable() => {
                 merged.reserved_shared()
             }
             _ => 0,
@@ -131,7 +131,7 @@ fn parameter_bank<'f>(sources: Sources<'f, '_>, function: FunctionId) -> Option<
     let bank = row.own_parameters()?;
     Some(OutputSection {
         name: sources.names.parameters(function, bank.name),
-        kind: section_type(SectionKind::Constant(0), merged.image),
+        kind: section_type(SectionKind::Constant(0), merged.image()),
         flags: bank.flags,
         link: 0,
         info: row

@@ -81,7 +81,7 @@ fn alone(
         | SectionKind::Prototype
         | SectionKind::RelocAction => (native.body.size(), align),
         // They are not packed as other code is, nor filled up (case `reserved_unified`).
-        SectionKind::Stubs if merged.image.is_executable() => {
+        SectionKind::Stubs if merged.is_executable() => {
             let slots = section.content.contributions.len() as u64;
             (slots * MERCURY_STUB_SIZE, native.align)
         }

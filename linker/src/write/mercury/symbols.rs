@@ -173,7 +173,7 @@ pub(super) fn mercury(sources: Sources<'_, '_>) -> Vec<u8> {
         let section = section(symbol, listed);
         let is_left_undefined = symbol.definition == Definition::Undefined
             && symbol.space == SymbolOther::GLOBAL
-            && merged.undefined_globals == UndefinedGlobals::Allowed;
+            && merged.settings.undefined_globals == UndefinedGlobals::Allowed;
         let is_variable =
             symbol.kind == SymbolType::OBJECT && (section.is_some() || is_left_undefined);
         let is_provided = reserved_value(symbol).is_some() || is_known_later(symbol);

@@ -108,7 +108,7 @@ impl<'f> Sources<'f, '_> {
         let merged = self.merged();
         let section = &merged.sections[id];
         let symbol_table = self.layout.symbol_table_number();
-        let kind = section_type(section.kind, merged.image);
+        let kind = section_type(section.kind, merged.image());
         match section.kind {
             SectionKind::UnifiedEntries(members) => OutputSection {
                 kind,
@@ -124,7 +124,7 @@ impl<'f> Sources<'f, '_> {
             },
             SectionKind::HostData => OutputSection {
                 kind,
-                body: Body::Borrowed(&merged.host_data),
+                body: Body::Borrowed(merged.host_data()),
                 ..common
             },
             _ => {
