@@ -61,20 +61,29 @@ impl fmt::Display for Difference {
     }
 }
 
+/// What of weak definitions is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Compared {
+    /// Variables, and the size of the parameters of kernels.
+    Data,
+    CodeToo,
+}
+
 /// Reports each name whose weak definitions differ, once.
 pub(crate) fn check(
     objects: &[Object<'_>],
     odr: Odr,
     diagnostics: &mut Diagnostics,
 ) -> Result<(), ParseError> {
-    let (severity, compares_code) = match odr {
+    let (severity, compared) = match odr {
         Odr::Off => return Ok(()),
-        Odr::Data => (Severity::Warning, false),
-        Odr::Warn => (Severity::Warning, true),
-        Odr::Error => (Severity::Error, true),
+        Odr::Data => (Severity::Warning, Compared::Data),
+        Odr::Warn => (Severity::Warning, Compared::CodeToo),
+        Odr::Error => (Severity::Error, Compared::CodeToo),
     };
     let groups = several(objects, |symbol| {
-        symbol.kind != SymbolType::SECTION && (compares_code || !is_device_function(symbol))
+        symbol.kind != SymbolType::SECTION
+            && (compared == Compared::CodeToo || !is_device_function(symbol))
     });
     let mut tables: Vec<Option<Tables<'_>>> = objects.iter().map(|_| None).collect();
     for places in groups {
@@ -84,9 +93,9 @@ pub(crate) fn check(
             let name = object.symbols[index].name;
             let tables = match &mut tables[number] {
                 Some(tables) => tables,
-                none => none.insert(Tables::new(object, compares_code)?),
+                none => none.insert(Tables::new(object, compared)?),
             };
-            let definition = definition(object, index, tables, compares_code);
+            let definition = definition(object, index, tables, compared);
             let Some((other, known)) = &first else {
                 first = Some((number, definition));
                 continue;
@@ -125,8 +134,8 @@ pub(crate) fn separate(objects: &mut [Object<'_>]) {
             // The merge says what is wrong with an object.
             let tables = tables
                 .entry(number)
-                .or_insert_with(|| Tables::new(object, false).unwrap_or_default());
-            let definition = definition(object, index, tables, false);
+                .or_insert_with(|| Tables::new(object, Compared::Data).unwrap_or_default());
+            let definition = definition(object, index, tables, Compared::Data);
             match &first {
                 None => first = Some(definition),
                 Some(known) => {
@@ -193,7 +202,7 @@ struct Tables<'o> {
 }
 
 impl<'o> Tables<'o> {
-    fn new(object: &'o Object<'_>, compares_code: bool) -> Result<Self, ParseError> {
+    fn new(object: &'o Object<'_>, compared: Compared) -> Result<Self, ParseError> {
         let mut tables = Self::default();
         for section in &object.sections {
             let Some(target) = section.target() else {
@@ -204,7 +213,7 @@ impl<'o> Tables<'o> {
             }
             let is_of_code = object.sections.get(target).map(|t| t.role) == Some(Role::Text);
             let is_relocations = matches!(section.role, Role::Rel | Role::Rela);
-            if !is_relocations || is_of_code && !compares_code {
+            if !is_relocations || is_of_code && compared == Compared::Data {
                 continue;
             }
             let relocations = tables.relocations.entry(target).or_default();
@@ -245,12 +254,12 @@ fn definition<'o, 'd>(
     object: &'o Object<'d>,
     index: usize,
     tables: &Tables<'o>,
-    compares_code: bool,
+    compared: Compared,
 ) -> Definition<'o, 'd> {
     let symbol = &object.symbols[index];
     let place = symbol.place.section().map_or(0, |section| section as usize);
     let parameters = tables.parameters.get(&place).copied();
-    let is_compared = compares_code || symbol.kind != SymbolType::FUNC;
+    let is_compared = compared == Compared::CodeToo || symbol.kind != SymbolType::FUNC;
     let section = object.sections.get(place).filter(|_| is_compared);
     let Some(section) = section else {
         return Definition {

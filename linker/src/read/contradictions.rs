@@ -35,17 +35,13 @@ pub(super) fn check(file: &File<'_>, linked: &[Symbol<'_>]) -> Result<(), ParseE
     let is_counted = !file.header.processor().is_hopper_or_newer();
     let registers = is_counted.then(|| registers(&names));
     check_section_names(file)?;
-    let has_mercury = file
-        .section_of_type(SectionType::CUDA_MERC_SYMTAB)
-        .is_some();
     for (index, named) in names.all.iter().enumerate().skip(1) {
         check_name(named)?;
         let header = Header::of(named);
         if let Some(header) = header {
-            header.check(named, &names, has_mercury)?;
+            header.check(named, &names)?;
         }
-        let may_have_owner = header.is_some_and(Header::may_have_owner);
-        check_owner(named, &names, linked, may_have_owner)?;
+        check_owner(named, header, &names, linked)?;
         if named.code().is_some() {
             check_function(index, named, file, linked, &kernels)?;
             check_registers(named.section, registers.as_ref())?;
@@ -67,7 +63,7 @@ fn check_name(named: &Named<'_, '_>) -> Result<(), ParseError> {
         let problem = "its flags and its name disagree on whether it is one of Mercury code";
         return Err(of(section, problem.to_owned()));
     }
-    let fits = match (named.part, named.part.types(named.is_mercury)) {
+    let fits = match (named.part, named.types()) {
         (Part::Bank(bank), _) => named.kind.constant_bank() == Some(bank),
         (_, Some(types)) => types.contains(&section.kind),
         (_, None) => return Ok(()),
@@ -102,9 +98,9 @@ fn check_section_names(file: &File<'_>) -> Result<(), ParseError> {
 /// Relocations have the name of what they patch, and sections of a function that of its code.
 fn check_owner(
     named: &Named<'_, '_>,
+    header: Option<Header>,
     names: &Names<'_, '_>,
     linked: &[Symbol<'_>],
-    may_have_owner: bool,
 ) -> Result<(), ParseError> {
     let section = named.section;
     let (patched, function_name) = (named.patched(), named.function());
@@ -115,7 +111,8 @@ fn check_owner(
     if function_name == Some("") || patched.is_none() && !has_owner {
         return Ok(());
     }
-    if patched.is_none() && function_name.is_none() && !may_have_owner {
+    let may_have_owner = || header.is_some_and(Header::may_have_owner);
+    if patched.is_none() && function_name.is_none() && !may_have_owner() {
         return Ok(());
     }
     let target = names.get(section.info);

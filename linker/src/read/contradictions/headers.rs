@@ -1,6 +1,8 @@
 //! What headers of sections say beside type and name.
 
-use crate::cubin::{DeviceNote, SectionFlags, SectionType, ToolNote};
+use crate::cubin::{
+    DeviceNote, Relocation, Section, SectionFlags, SectionType, Symbol, ToolNote, UnifiedEntry,
+};
 use crate::error::ParseError;
 
 use super::names::{Named, Names, Part};
@@ -65,26 +67,34 @@ impl Header {
     /// What sections of this type have, if that is known.
     pub(super) fn of(named: &Named<'_, '_>) -> Option<Self> {
         use SectionFlags as Flags;
+        const SYMBOL: u64 = Symbol::SIZE as u64;
+        const REL: u64 = Relocation::REL_SIZE as u64;
+        const RELA: u64 = Relocation::RELA_SIZE as u64;
+        const UNIFIED_ENTRY: u64 = UnifiedEntry::SIZE as u64;
+        /// Two words, as call graphs and prototypes have.
+        const PAIR: u64 = 8;
+        /// The slot of a unified function.
+        const SLOT: u64 = 128;
         let is_code = named.code().is_some();
         let is_slot = is_code && named.part == Part::Slot;
-        let size_of_slot = if is_slot { 128 } else { 0 };
+        let size_of_slot = if is_slot { SLOT } else { 0 };
         let header = match named.kind {
             SectionType::STRTAB => Self::new(Flags::NONE, Link::Nothing, Info::Nothing, 0),
             SectionType::SYMTAB | SectionType::CUDA_MERC_SYMTAB => {
-                Self::new(Flags::NONE, Link::Strings, Info::Number, 24)
+                Self::new(Flags::NONE, Link::Strings, Info::Number, SYMBOL)
             }
-            SectionType::REL => Self::new(Flags::NONE, Link::Symbols, Info::Section, 16),
+            SectionType::REL => Self::new(Flags::NONE, Link::Symbols, Info::Section, REL),
             SectionType::RELA | SectionType::CUDA_MERC_RELA => {
-                Self::new(Flags::NONE, Link::Symbols, Info::Section, 24)
+                Self::new(Flags::NONE, Link::Symbols, Info::Section, RELA)
             }
             SectionType::CUDA_INFO | SectionType::CUDA_MERC_INFO => {
                 Self::new(Flags::NONE, Link::Symbols, Info::Section, 0)
             }
             SectionType::CUDA_CALLGRAPH | SectionType::CUDA_PROTOTYPE => {
-                Self::new(Flags::NONE, Link::Symbols, Info::Nothing, 8)
+                Self::new(Flags::NONE, Link::Symbols, Info::Nothing, PAIR)
             }
             SectionType::CUDA_UFT_ENTRY | SectionType::CUDA_UDT_ENTRY => {
-                Self::new(Flags::NONE, Link::Symbols, Info::Nothing, 32)
+                Self::new(Flags::NONE, Link::Symbols, Info::Nothing, UNIFIED_ENTRY)
             }
             SectionType::CUDA_COMPAT => Self::new(Flags::NONE, Link::Nothing, Info::Nothing, 0),
             SectionType::CUDA_GLOBAL
@@ -131,10 +141,20 @@ impl Header {
         self,
         named: &Named<'_, '_>,
         names: &Names<'_, '_>,
-        has_mercury: bool,
     ) -> Result<(), ParseError> {
         let section = named.section;
-        let fail = |problem: String| Err(of(section, problem));
+        let fits = self.flags_fit(section)
+            && section.address == 0
+            && self.owner_fits(section, names.has_mercury)
+            && section.entry_size == self.entry_size
+            && section.align >= self.align;
+        match fits {
+            true => self.check_link(section, names),
+            false => Err(of(section, self.problem(section, names.has_mercury))),
+        }
+    }
+
+    fn flags_fit(self, section: &Section<'_>) -> bool {
         let optional = match self.info {
             Info::Section => SectionFlags::INFO_LINK,
             // Code of CUDA 12 counts barriers there.
@@ -142,43 +162,45 @@ impl Header {
             Info::Nothing | Info::Number => SectionFlags::NONE,
         };
         let flags = section.flags.without(SectionFlags::MERCURY);
-        if flags.without(optional) != self.flags {
-            return fail(format!(
-                "its flags are {}, which no section of this type has",
-                section.flags
-            ));
-        }
-        if section.address != 0 {
-            return fail(format!(
-                "it is said to be at {:#x} before it is linked",
-                section.address
-            ));
-        }
-        if self.info == Info::Nothing && section.info != 0 {
-            return fail(format!(
-                "it belongs to section {}, as none of this type does",
-                section.info
-            ));
-        }
+        flags.without(optional) == self.flags
+    }
+
+    /// Whether it belongs to another section only where those of its type do. Files with a Mercury world have a flag for that.
+    fn owner_fits(self, section: &Section<'_>, has_flag: bool) -> bool {
         let says_owner = section.flags.contains(SectionFlags::INFO_LINK);
-        if self.info == Info::Section && section.info != 0 && has_mercury && !says_owner {
-            return fail(format!(
-                "no flag says that it belongs to section {}",
-                section.info
-            ));
+        section.info == 0
+            || match self.info {
+                Info::Nothing => false,
+                Info::Section => says_owner || !has_flag,
+                Info::Number => true,
+            }
+    }
+
+    /// What is wrong with a section that has what none of this type has.
+    #[cold]
+    fn problem(self, section: &Section<'_>, has_flag: bool) -> String {
+        let owner = section.info;
+        if !self.flags_fit(section) {
+            let flags = section.flags;
+            format!("its flags are {flags}, which no section of this type has")
+        } else if section.address != 0 {
+            let address = section.address;
+            format!("it is said to be at {address:#x} before it is linked")
+        } else if self.info == Info::Nothing && owner != 0 {
+            format!("it belongs to section {owner}, as none of this type does")
+        } else if !self.owner_fits(section, has_flag) {
+            format!("no flag says that it belongs to section {owner}")
+        } else if section.entry_size != self.entry_size {
+            let (own, size) = (section.entry_size, self.entry_size);
+            format!("its entries have {own:#x} bytes instead of {size:#x}")
+        } else {
+            let (own, align) = (section.align, self.align);
+            format!("it is aligned to {own:#x} bytes instead of {align:#x}")
         }
-        if section.entry_size != self.entry_size {
-            return fail(format!(
-                "its entries have {:#x} bytes instead of {:#x}",
-                section.entry_size, self.entry_size
-            ));
-        }
-        if section.align < self.align {
-            return fail(format!(
-                "it is aligned to {:#x} bytes instead of {:#x}",
-                section.align, self.align
-            ));
-        }
+    }
+
+    /// Refuses a link to a section that none of this type is linked to.
+    fn check_link(self, section: &Section<'_>, names: &Names<'_, '_>) -> Result<(), ParseError> {
         let linked = names.file.section(section.link);
         let linked = linked.map_err(|error| error.in_section(section.name))?;
         let is_mercury = section.flags.contains(SectionFlags::MERCURY);
@@ -189,13 +211,14 @@ impl Header {
             Link::Symbols if is_mercury => linked.kind == SectionType::CUDA_MERC_SYMTAB,
             Link::Symbols => linked.kind == SectionType::SYMTAB,
         };
-        if !fits {
-            let named = match linked.name {
-                "" => "nothing",
-                name => name,
-            };
-            return fail(format!("it is linked to {named}, as none of this type is"));
+        if fits {
+            return Ok(());
         }
-        Ok(())
+        let named = match linked.name {
+            "" => "nothing",
+            name => name,
+        };
+        let problem = format!("it is linked to {named}, as none of this type is");
+        Err(of(section, problem))
     }
 }

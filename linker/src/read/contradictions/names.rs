@@ -97,48 +97,6 @@ impl Part {
                 is_debug.then_some((Self::Debug, None))
             })
     }
-
-    /// The types of sections called so, if that is known. CUDA 13.5 has given others of the Mercury world types of their own.
-    pub(super) fn types(self, is_mercury: bool) -> Option<&'static [SectionType]> {
-        use SectionType as Type;
-        let types: &[Type] = match (self, is_mercury) {
-            (Self::Debug, _) | (Self::Code, false) => &[Type::PROGBITS],
-            (Self::Code, true) => &[Type::CUDA_CAPMERC],
-            (Self::Info, false) => &[Type::CUDA_INFO],
-            (Self::Info, true) => &[Type::CUDA_MERC_INFO],
-            (Self::Rela, false) => &[Type::RELA],
-            (Self::Rela, true) => &[Type::CUDA_MERC_RELA],
-            (Self::Symbols, false) => &[Type::SYMTAB],
-            (Self::Symbols, true) => &[Type::CUDA_MERC_SYMTAB],
-            (Self::Rel, false) => &[Type::REL],
-            (Self::GlobalInit, false) => &[Type::CUDA_GLOBAL_INIT, Type::PROGBITS],
-            (Self::Global, false) => &[Type::CUDA_GLOBAL, Type::NOBITS],
-            (Self::Shared, false) => &[Type::CUDA_SHARED, Type::CUDA_SHARED_RESERVED, Type::NOBITS],
-            (Self::Local, false) => &[Type::CUDA_LOCAL, Type::NOBITS],
-            (Self::CallGraph, false) => &[Type::CUDA_CALLGRAPH],
-            (Self::Prototype, false) => &[Type::CUDA_PROTOTYPE],
-            (Self::Compat, false) => &[Type::CUDA_COMPAT],
-            (Self::Note, false) => &[Type::NOTE],
-            (Self::Strings, false) => &[Type::STRTAB],
-            // The number of a bank says its type.
-            (Self::Bank(_), _)
-            | (Self::Slot | Self::OptimizerConstants | Self::HeaderIndices | Self::Other, _)
-            | (
-                Self::Rel
-                | Self::GlobalInit
-                | Self::Global
-                | Self::Shared
-                | Self::Local
-                | Self::CallGraph
-                | Self::Prototype
-                | Self::Compat
-                | Self::Note
-                | Self::Strings,
-                true,
-            ) => return None,
-        };
-        Some(types)
-    }
 }
 
 /// `part` if a name is `start` or goes on behind it and a dot, and what stands there. Inlined, it compares with what the
@@ -185,6 +143,48 @@ impl<'f, 'd> Named<'f, 'd> {
         }
     }
 
+    /// The types of sections called so, if that is known. CUDA 13.5 has given others of the Mercury world types of their own.
+    pub(super) fn types(&self) -> Option<&'static [SectionType]> {
+        use SectionType as Type;
+        let types: &[Type] = match (self.part, self.is_mercury) {
+            (Part::Debug, _) | (Part::Code, false) => &[Type::PROGBITS],
+            (Part::Code, true) => &[Type::CUDA_CAPMERC],
+            (Part::Info, false) => &[Type::CUDA_INFO],
+            (Part::Info, true) => &[Type::CUDA_MERC_INFO],
+            (Part::Rela, false) => &[Type::RELA],
+            (Part::Rela, true) => &[Type::CUDA_MERC_RELA],
+            (Part::Symbols, false) => &[Type::SYMTAB],
+            (Part::Symbols, true) => &[Type::CUDA_MERC_SYMTAB],
+            (Part::Rel, false) => &[Type::REL],
+            (Part::GlobalInit, false) => &[Type::CUDA_GLOBAL_INIT, Type::PROGBITS],
+            (Part::Global, false) => &[Type::CUDA_GLOBAL, Type::NOBITS],
+            (Part::Shared, false) => &[Type::CUDA_SHARED, Type::CUDA_SHARED_RESERVED, Type::NOBITS],
+            (Part::Local, false) => &[Type::CUDA_LOCAL, Type::NOBITS],
+            (Part::CallGraph, false) => &[Type::CUDA_CALLGRAPH],
+            (Part::Prototype, false) => &[Type::CUDA_PROTOTYPE],
+            (Part::Compat, false) => &[Type::CUDA_COMPAT],
+            (Part::Note, false) => &[Type::NOTE],
+            (Part::Strings, false) => &[Type::STRTAB],
+            // The number of a bank says its type.
+            (Part::Bank(_), _)
+            | (Part::Slot | Part::OptimizerConstants | Part::HeaderIndices | Part::Other, _)
+            | (
+                Part::Rel
+                | Part::GlobalInit
+                | Part::Global
+                | Part::Shared
+                | Part::Local
+                | Part::CallGraph
+                | Part::Prototype
+                | Part::Compat
+                | Part::Note
+                | Part::Strings,
+                true,
+            ) => return None,
+        };
+        Some(types)
+    }
+
     /// What the code of a function is called for, which is the function, but for slots of unified functions.
     pub(super) fn code(&self) -> Option<&'d str> {
         self.rest
@@ -215,13 +215,19 @@ impl<'f, 'd> Named<'f, 'd> {
 /// The sections of a file with what their names say.
 pub(super) struct Names<'f, 'd> {
     pub(super) file: &'f File<'d>,
+    /// Whether the file has a Mercury world.
+    pub(super) has_mercury: bool,
     pub(super) all: Vec<Named<'f, 'd>>,
 }
 
 impl<'f, 'd> Names<'f, 'd> {
     pub(super) fn new(file: &'f File<'d>) -> Self {
-        let all = file.sections.iter().map(Named::new).collect();
-        Self { file, all }
+        let mercury_symbols = file.section_of_type(SectionType::CUDA_MERC_SYMTAB);
+        Self {
+            file,
+            has_mercury: mercury_symbols.is_some(),
+            all: file.sections.iter().map(Named::new).collect(),
+        }
     }
 
     /// The section of a number that stands in a header.
