@@ -224,6 +224,7 @@ impl Anew {
             tables: &tables,
             chip: slower::compiled_for(merged, section),
             capsule,
+            is_lone: changing.wanted.is_lone,
         };
         let prepared = Prepared::new(native, &setting, changing.wanted);
         let recoding = Recoding {
@@ -362,24 +363,22 @@ impl Recoding<'_> {
             true => made,
             false => self.slower(made.as_ref()).or(made),
         };
-        made.or_else(|| Anew::unmoved(self.without_stack_pointer()?.into()))
+        let without_stack_pointer = || scoreboards::without_stack_pointer(&self.compiled);
+        made.or_else(|| Anew::unmoved(without_stack_pointer()?.into()))
             .or_else(|| Anew::unmoved(self.code.clone()))
     }
 
     fn with_scoreboards(&self, recoded: Recoded) -> Anew {
-        let Setting { tables, chip, .. } = self.setting;
         let origin = self.lone.as_ref().unwrap_or(&self.compiled);
         let origin = (!self.is_scheduled).then_some(origin);
-        recoded
-            .with_scoreboards(tables, chip, self.wanted.is_lone, origin)
-            .into()
+        recoded.with_scoreboards(self.setting, origin).into()
     }
 
     /// The same instructions, with other scoreboards and waits where they need them.
     fn rescheduled(&self) -> Option<Anew> {
         let code = self.code;
         if self.is_scheduled {
-            let chosen = scoreboards::chosen_with_waits(code, self.setting, self.wanted.is_lone);
+            let chosen = scoreboards::chosen_with_waits(code, self.setting);
             return Anew::unmoved(chosen.map_or_else(|| code.clone(), Cow::Owned));
         }
         let lone = self.lone.as_ref()?;
@@ -389,22 +388,14 @@ impl Recoding<'_> {
             places: Some(&places),
             is_timed: false,
         };
-        let chosen = scoreboards::chosen(code, self.setting, false, Some(origin))?;
+        let chosen = scoreboards::chosen(code, self.setting, Some(origin))?;
         Anew::unmoved(chosen.into())
     }
 
     /// What was made, or the code itself, for the slow doubles of the target.
     fn slower(&self, made: Option<&Anew>) -> Option<Anew> {
         let origin = (!self.is_scheduled).then_some(&self.compiled);
-        let is_lone = self.wanted.is_lone;
-        slower::slower(made, self.code, self.setting, self.target, is_lone, origin)
-    }
-
-    fn without_stack_pointer(&self) -> Option<Vec<u8>> {
-        match self.wanted.is_lone {
-            true => scoreboards::without_stack_pointer(&self.compiled),
-            false => None,
-        }
+        slower::slower(made, self.code, self.setting, self.target, origin)
     }
 }
 
@@ -540,21 +531,15 @@ impl Recoded {
         })
     }
 
-    /// The same with the scoreboards that nvlink chooses. Of the code that it was made of,
+    /// The same with the scoreboards that nvlink chooses. `old` is the setting of the code that it was made of, for which
     /// compilers of today chose those by the same rules.
-    fn with_scoreboards(
-        mut self,
-        tables: &[TableBranch],
-        chip: scoreboards::Chip,
-        is_lone: bool,
-        origin: Option<&Compiled<'_>>,
-    ) -> Self {
+    fn with_scoreboards(mut self, old: Setting<'_>, origin: Option<&Compiled<'_>>) -> Self {
         let is_older = origin.is_none();
-        let tables = self.moves.tables(tables);
+        let tables = self.moves.tables(old.tables);
         let setting = Setting {
             tables: &tables,
-            chip,
             capsule: &self.capsule,
+            ..old
         };
         let places = origin.map(|old| self.moves.origins(old.code(), &self.code));
         let origin = origin.zip(places.as_deref());
@@ -565,8 +550,8 @@ impl Recoded {
         });
         let keeps_waits = is_older && !self.waits_anew;
         let chosen = match keeps_waits {
-            true => scoreboards::chosen_with_waits(&self.code, setting, is_lone),
-            false => scoreboards::chosen(&self.code, setting, is_lone, origin),
+            true => scoreboards::chosen_with_waits(&self.code, setting),
+            false => scoreboards::chosen(&self.code, setting, origin),
         };
         match chosen {
             Some(mut code) => {

@@ -75,9 +75,17 @@ const LAST: u8 = BOARDS - 1;
 #[derive(Debug, Clone, Copy)]
 struct Event {
     instruction: usize,
-    /// Until the result is written, not only until the operands are read.
-    is_write: bool,
+    until: Until,
     board: u8,
+}
+
+/// Until when an instruction holds a scoreboard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Until {
+    /// Its operands are read.
+    Read,
+    /// Its result is written.
+    Written,
 }
 
 /// What decides about scoreboards besides the code.
@@ -88,6 +96,8 @@ pub(super) struct Setting<'s> {
     pub(super) chip: Chip,
     /// The Mercury code.
     pub(super) capsule: &'s [u8],
+    /// Whether the code is that of a kernel that counts as one which calls nothing outside of it.
+    pub(super) is_lone: bool,
 }
 
 /// Code of a compiler that chose as nvlink does.
@@ -170,7 +180,7 @@ impl<'o> Origin<'o> {
             let at = instruction(old.instruction)?;
             let first = new.partition_point(|event| event.instruction < at);
             let mut own = new[first..].iter().take_while(|e| e.instruction == at);
-            Some(first + own.position(|event| event.is_write == old.is_write)?)
+            Some(first + own.position(|event| event.until == old.until)?)
         };
         Some(Cow::Owned(deviations.moved(event, instruction)))
     }
@@ -221,7 +231,8 @@ impl<'o> Origin<'o> {
 /// where it stays as it is.
 pub(super) fn without_stack_pointer(compiled: &Compiled<'_>) -> Option<Vec<u8>> {
     let Compiled { code, setting, .. } = *compiled;
-    if !instruction::loads_unused_stack_pointer(code) {
+    let first = First::of(code, &setting);
+    if first != First::TakesNone {
         return None;
     }
     let origin = Origin {
@@ -229,7 +240,7 @@ pub(super) fn without_stack_pointer(compiled: &Compiled<'_>) -> Option<Vec<u8>> 
         places: None,
         is_timed: false,
     };
-    chosen_from(code, setting, First::TakesNone, Some(origin)).map(|chosen| chosen.code)
+    chosen_from(code, setting, first, Some(origin)).map(|chosen| chosen.code)
 }
 
 /// Lets what reports errors before an `EXIT` wait for the predicate of both, where the
@@ -266,25 +277,20 @@ pub(super) fn wait_in_reports(code: &mut [u8]) {
 }
 
 /// Code with the scoreboards that nvlink chooses, without one for the stack pointer of a
-/// kernel that is alone and has no use for it; `None` where it stays as it is. Compilers of
+/// kernel that has no use for it; `None` where it stays as it is. Compilers of
 /// CUDA 12 chose by other rules, those of today by the same.
 pub(super) fn chosen(
     code: &[u8],
     setting: Setting<'_>,
-    is_lone: bool,
     origin: Option<Origin<'_>>,
 ) -> Option<Vec<u8>> {
-    let first = First::of(code, is_lone);
+    let first = First::of(code, &setting);
     chosen_from(code, setting, first, origin).map(|chosen| chosen.code)
 }
 
 /// The same of an older compiler's code, of which waits are kept.
-pub(super) fn chosen_with_waits(
-    code: &[u8],
-    setting: Setting<'_>,
-    is_lone: bool,
-) -> Option<Vec<u8>> {
-    let chosen = chosen_from(code, setting, First::of(code, is_lone), None)?;
+pub(super) fn chosen_with_waits(code: &[u8], setting: Setting<'_>) -> Option<Vec<u8>> {
+    let chosen = chosen_from(code, setting, First::of(code, &setting), None)?;
     Some(match chosen.splits_behind_effects {
         // That compiler saw other blocks.
         true => chosen.code,
@@ -361,9 +367,9 @@ enum First {
 }
 
 impl First {
-    /// A kernel that is alone has no use for a stack pointer that it does not name.
-    fn of(code: &[u8], is_lone: bool) -> Self {
-        match is_lone && instruction::loads_unused_stack_pointer(code) {
+    /// A kernel that calls nothing has no use for a stack pointer that it does not name.
+    fn of(code: &[u8], setting: &Setting<'_>) -> Self {
+        match setting.is_lone && instruction::loads_unused_stack_pointer(code) {
             true => Self::TakesNone,
             false => Self::IsLikeOthers,
         }
@@ -476,12 +482,15 @@ pub(super) fn awaited_at_once(new: &[u8], place: impl Fn(usize) -> Option<usize>
 fn events(code: &[u8]) -> Vec<Event> {
     let of_instruction = |(index, instruction): (usize, &[u8])| {
         let control = Control::of(instruction);
-        let event = |is_write, board| Event {
+        let event = |until, board| Event {
             instruction: index,
-            is_write,
+            until,
             board,
         };
-        [event(false, control.read()), event(true, control.write())]
+        [
+            event(Until::Read, control.read()),
+            event(Until::Written, control.write()),
+        ]
     };
     code.chunks_exact(INSTRUCTION)
         .enumerate()

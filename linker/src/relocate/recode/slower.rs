@@ -24,13 +24,12 @@ pub(super) fn compiled_for(merged: &Merged<'_>, section: SectionId) -> Chip {
 }
 
 /// Code as it was or was made anew, for slow doubles; `None` if it has none, or where it cannot be
-/// made. `setting` and `origin` are those of the code as it was; `is_lone` is for kernels that call nothing outside.
+/// made. `setting` and `origin` are those of the code as it was.
 pub(super) fn slower(
     made: Option<&Anew>,
     code: &[u8],
     setting: Setting<'_>,
     chip: Chip,
-    is_lone: bool,
     origin: Option<&Compiled<'_>>,
 ) -> Option<Anew> {
     let moved = made.and_then(|made| made.moved.as_ref());
@@ -45,8 +44,8 @@ pub(super) fn slower(
     let (capsule, tables) = behind(moved, &setting);
     let fast = Setting {
         tables: &tables,
-        chip: setting.chip,
         capsule,
+        ..setting
     };
     let basis = Basis {
         moved,
@@ -54,7 +53,6 @@ pub(super) fn slower(
         fast,
         setting,
         chip,
-        is_lone,
         origin,
     };
     slowed(code_made, fast, chip, |timed| {
@@ -102,8 +100,6 @@ struct Basis<'s> {
     setting: Setting<'s>,
     origin: Option<&'s Compiled<'s>>,
     chip: Chip,
-    /// Whether it is a kernel that calls nothing outside, and has no use for its stack pointer then.
-    is_lone: bool,
 }
 
 impl Basis<'_> {
@@ -116,7 +112,6 @@ impl Basis<'_> {
             setting,
             origin,
             chip,
-            is_lone,
         } = *self;
         let mut made_of = None;
         let (new, moved) = match slowed.pauses.is_empty() && slowed.gone.is_empty() {
@@ -145,6 +140,7 @@ impl Basis<'_> {
             tables: &tables,
             chip,
             capsule,
+            ..setting
         };
         let place = |at: usize| match &made_of {
             Some(places) => *places.get(at)?,
@@ -155,7 +151,7 @@ impl Basis<'_> {
                 let chosen = |at: usize| given.instructions.get(place(at)?)?.as_ref();
                 scoreboards::taken_over(new, chosen, setting)?
             }
-            None => scoreboards::chosen(&new, setting, is_lone, origin)?,
+            None => scoreboards::chosen(&new, setting, origin)?,
         };
         let choice = Choice::of(&code, code_made.len() / INSTRUCTION, place);
         let anew = Anew {

@@ -13,7 +13,7 @@ use super::instruction::INSTRUCTION;
 use super::pressure::Schedule;
 use super::rules::{Choice, Rules};
 use super::understood::Understood;
-use super::{Chip, Event, First, Flow, MOST_EVENTS, Setting, events};
+use super::{Chip, Event, First, Flow, MOST_EVENTS, Setting, Until, events};
 
 /// A file that names one object in each line.
 const LIST: &str = "RUSTNVLINK_SCOREBOARDS";
@@ -113,6 +113,7 @@ fn judge(function: &Function<'_>, chip: Chip, most: usize, detail: &mut String) 
         tables,
         chip,
         capsule,
+        is_lone: false,
     };
     let Some(understood) = Understood::new(code, &setting) else {
         return Verdict::NoFlow;
@@ -157,7 +158,10 @@ fn difference(
     let is_same = boards(ours) == boards(made) && ours.waits[at] == made.waits[at];
     let kinds = events[own.clone()].iter();
     let kinds: Vec<&str> = kinds
-        .map(|event| if event.is_write { "write" } else { "read" })
+        .map(|event| match event.until {
+            Until::Written => "write",
+            Until::Read => "read",
+        })
         .collect();
     (!is_same).then(|| {
         format!(

@@ -27,7 +27,7 @@ use super::timing::{
 };
 use super::understood::Understood;
 use super::uses::Uses;
-use super::{Event, Setting};
+use super::{Event, Setting, Until};
 
 pub(super) use holders::{Holders, Spent};
 
@@ -99,9 +99,12 @@ impl<'e> Schedule<'e> {
         let stages = Stages::of(setting.capsule);
         let instructions: Vec<&[u8]> = code.chunks_exact(INSTRUCTION).collect();
         let count = instructions.len();
-        let loads = |event: &Event| event.is_write && loads_memory(instructions[event.instruction]);
-        let loads_shared =
-            |event: &Event| event.is_write && loads_shared_memory(instructions[event.instruction]);
+        let loads = |event: &Event| {
+            event.until == Until::Written && loads_memory(instructions[event.instruction])
+        };
+        let loads_shared = |event: &Event| {
+            event.until == Until::Written && loads_shared_memory(instructions[event.instruction])
+        };
         let is_sampled = |event: &Event| is_of_texture(operation(instructions[event.instruction]));
         let is_open = |event: &Event| loads(event) || is_counted(instructions[event.instruction]);
         let is_load: Vec<bool> = events.iter().map(|e| loads(e) && !is_sampled(e)).collect();
@@ -110,7 +113,7 @@ impl<'e> Schedule<'e> {
             latency(
                 instructions[at],
                 uses.accesses[at].as_ref(),
-                event.is_write,
+                event.until,
                 chip,
             )
         });
@@ -118,7 +121,7 @@ impl<'e> Schedule<'e> {
         // Who overwrites them comes behind the last cycle.
         let kept = kept.map(|(instruction, accesses)| {
             reads_behind_result(instruction, chip)
-                .then(|| latency(instruction, accesses.as_ref(), false, chip) + 1)
+                .then(|| latency(instruction, accesses.as_ref(), Until::Read, chip) + 1)
         });
         let kept = kept.collect();
         let stall = stalls(&instructions);
@@ -243,7 +246,7 @@ impl<'e> Schedule<'e> {
                     let is_slow_result = self.runs_on_slow_double[at]
                         && self.units[at] == Unit::Double
                         && self.units[need] != Unit::Control
-                        && self.events[event].is_write;
+                        && self.events[event].until == Until::Written;
                     let end = match is_slow_result {
                         true => start + SLOW_RESULT,
                         false if self.uses.is_only_behind(&self.events[event], need) => start + 1,
@@ -265,7 +268,7 @@ impl<'e> Schedule<'e> {
     fn overwriting(&self, at: usize) -> Option<usize> {
         let operands = Event {
             instruction: at,
-            is_write: false,
+            until: Until::Read,
             board: NO_BOARD,
         };
         self.uses.first(&operands, at + 1, self.uses.block[at])
@@ -375,7 +378,7 @@ impl<'e> Schedule<'e> {
         let first = self.events.partition_point(|e| e.instruction < earlier);
         let own = self.events[first..].iter().zip(&self.needs[first..]);
         let mut own = own.take_while(|(event, _)| event.instruction == earlier);
-        own.any(|(event, &need)| !event.is_write && need == Some(at))
+        own.any(|(event, &need)| event.until == Until::Read && need == Some(at))
     }
 
     /// Whether an instruction reads or writes what an earlier one writes.
@@ -432,13 +435,13 @@ impl<'e> Schedule<'e> {
     /// Whether an event is held for uniform registers: a result, or until they are read.
     pub(super) fn is_uniform(&self, event: usize) -> bool {
         self.is_uniform_result(event)
-            || !self.events[event].is_write && self.reads_uniform_late(event)
+            || self.events[event].until == Until::Read && self.reads_uniform_late(event)
     }
 
     fn is_uniform_result(&self, event: usize) -> bool {
         let event = &self.events[event];
         let accesses = self.uses.accesses[event.instruction].as_ref();
-        event.is_write && accesses.is_some_and(Accesses::writes_uniform_registers)
+        event.until == Until::Written && accesses.is_some_and(Accesses::writes_uniform_registers)
     }
 
     /// Whether an event of the block of an instruction is about something that reads uniform registers late.
@@ -509,21 +512,21 @@ impl<'e> Schedule<'e> {
 
     /// Whether an event of an earlier block that only reads is none that a block in a pipeline needs.
     fn is_left_over(&self, event: usize, at: usize) -> bool {
-        !self.events[event].is_write && !self.is_here(event, at) && self.due(event, at).is_none()
+        self.events[event].until == Until::Read
+            && !self.is_here(event, at)
+            && self.due(event, at).is_none()
     }
 
     /// Whether all registers that an event is held for are some that others are held for.
     pub(super) fn is_covered(&self, event: usize, others: impl Iterator<Item = usize>) -> bool {
         let accesses = |event: usize| {
             let Event {
-                instruction,
-                is_write,
-                ..
+                instruction, until, ..
             } = self.events[event];
-            Some((self.uses.accesses[instruction].as_ref()?, is_write))
+            Some((self.uses.accesses[instruction].as_ref()?, until))
         };
         let others = others.filter_map(accesses);
-        accesses(event).is_some_and(|(own, is_write)| own.is_covered_by(is_write, others))
+        accesses(event).is_some_and(|(own, until)| own.is_covered_by(until, others))
     }
 
     /// Whether an instruction waits for what the compiler made it wait for.
@@ -534,12 +537,10 @@ impl<'e> Schedule<'e> {
     /// Whether somebody may need an event.
     pub(super) fn has_result(&self, event: usize) -> bool {
         let Event {
-            instruction,
-            is_write,
-            ..
+            instruction, until, ..
         } = self.events[event];
         let accesses = self.uses.accesses[instruction].as_ref();
-        !is_write || accesses.is_none_or(Accesses::writes_something)
+        until == Until::Read || accesses.is_none_or(Accesses::writes_something)
     }
 
     /// Whether an event is a load that another block needs.

@@ -5,6 +5,7 @@ mod queues;
 
 use std::ops::RangeInclusive;
 
+use super::Until;
 use super::control::Control;
 use super::instruction::{
     BLOCK_BARRIER, BOARDS, LDGSTS, MEMORY_BARRIER, PHASE, SYNCS_EXCHANGE, TEXTURE_QUERY,
@@ -497,17 +498,17 @@ impl Accesses {
     /// are held for.
     pub(super) fn is_covered_by<'a>(
         &self,
-        is_write: bool,
-        others: impl Iterator<Item = (&'a Self, bool)>,
+        until: Until,
+        others: impl Iterator<Item = (&'a Self, Until)>,
     ) -> bool {
         let nothing = Registers::default();
-        let of = |accesses: &Self, is_write: bool| match is_write {
-            true => accesses.writes,
-            false => accesses.late_operands(),
+        let of = |accesses: &Self, until: Until| match until {
+            Until::Written => accesses.writes,
+            Until::Read => accesses.late_operands(),
         };
-        let mut left = of(self, is_write);
+        let mut left = of(self, until);
         let is_held = left != nothing;
-        others.for_each(|(other, is_write)| left.remove_all(&of(other, is_write)));
+        others.for_each(|(other, until)| left.remove_all(&of(other, until)));
         is_held && left == nothing
     }
 

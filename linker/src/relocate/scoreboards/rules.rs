@@ -23,7 +23,7 @@ use super::instruction::{
 };
 use super::pressure::{Holders, Schedule, Spent};
 use super::understood::Understood;
-use super::{Event, First, bit, in_order, last};
+use super::{Event, First, Until, bit, in_order, last};
 
 /// What decides how the events of a function choose.
 pub(super) struct Rules<'r> {
@@ -68,9 +68,9 @@ impl Choice {
         for (at, (instruction, &waits)) in instructions.iter_mut().zip(&self.waits).enumerate() {
             let (mut write, mut read) = (NO_BOARD, NO_BOARD);
             for event in flow.own(at) {
-                match events[event].is_write {
-                    true => write = self.boards[event],
-                    false => read = self.boards[event],
+                match events[event].until {
+                    Until::Written => write = self.boards[event],
+                    Until::Read => read = self.boards[event],
                 }
             }
             Control::set(instruction, write, read, waits);
@@ -344,10 +344,10 @@ impl Rules<'_> {
     fn ends_in_turn(&self, event: usize) -> bool {
         let Event {
             instruction,
-            is_write,
+            until,
             board,
         } = self.events[event];
-        is_write
+        until == Until::Written
             && match operation(&self.code[instruction * INSTRUCTION..]) {
                 DOUBLE_MATRICES => self.in_order & bit(board) != 0,
                 operation => is_of_texture(operation),
@@ -433,7 +433,7 @@ impl Rules<'_> {
                     holders.any(|holder| {
                         holder != own
                             || !has_result(own)
-                            || !self.events[own].is_write
+                            || self.events[own].until == Until::Read
                             || self.is_sampled(own)
                     })
                 };

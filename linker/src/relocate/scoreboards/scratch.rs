@@ -49,6 +49,7 @@ pub(in crate::relocate) fn scratch(
         tables,
         chip: Chip::FastDoubles,
         capsule: &[],
+        is_lone: false,
     };
     let flow = Flow::new(code, &events(code), &setting)?;
     let (code, _) = code.as_chunks::<INSTRUCTION>();

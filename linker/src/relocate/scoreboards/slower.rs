@@ -13,7 +13,7 @@ use super::stages::Stages;
 use super::timing::{Unit, is_power_of_two, slow_part};
 use super::turns::{self, Turn};
 use super::uses::Uses;
-use super::{Event, Setting, bit, events, in_order};
+use super::{Event, Setting, Until, bit, events, in_order};
 
 /// Code for slow doubles.
 #[derive(PartialEq, Eq)]
@@ -132,9 +132,9 @@ fn taking(old: &[[u8; INSTRUCTION]], turns: &[Option<Turn>]) -> Option<Vec<[u8; 
 /// An instruction takes no scoreboard for something.
 fn leave(instruction: &mut [u8; INSTRUCTION], event: &Event) {
     let control = Control::of(instruction);
-    let (write, read) = match event.is_write {
-        true => (NO_BOARD, control.read()),
-        false => (control.write(), NO_BOARD),
+    let (write, read) = match event.until {
+        Until::Written => (NO_BOARD, control.read()),
+        Until::Read => (control.write(), NO_BOARD),
     };
     Control::set(instruction, write, read, control.waits());
 }

@@ -43,6 +43,7 @@ pub(in crate::relocate) fn closed_up(
         tables,
         chip,
         capsule: &[],
+        is_lone: false,
     };
     match Understood::new(&code, &setting) {
         Some(understood) => closed_up_as(compiled, code, origin, &understood),
@@ -139,27 +140,27 @@ pub(in crate::relocate) fn set_stall(instruction: &mut [u8; INSTRUCTION], stall:
     // What passes the time does, too.
     let least = match operation(instruction) {
         NOP => OTHERS_FIRST,
-        _ => others_first_from(instruction, false),
+        _ => others_first_from(instruction),
     };
     if stall >= least {
         Control::keep_ready(instruction);
     }
 }
 
-/// Cycles from which on arithmetic and what is like it let other warps go first, and others do.
+/// Cycles from which on arithmetic and what is like it let other warps go first.
 pub(super) const OTHERS_FIRST: u32 = 3;
-const OTHERS_FIRST_AT_LAST: u32 = 12;
+/// Cycles from which on all do.
+pub(super) const OTHERS_FIRST_AT_LAST: u32 = 12;
 
-/// From how many cycles on an instruction lets other warps go first; `is_open` if it is arithmetic that
-/// takes a scoreboard.
-pub(super) fn others_first_from(instruction: &[u8], is_open: bool) -> u32 {
+/// From how many cycles on an instruction lets other warps go first. Arithmetic that takes a scoreboard is not like others.
+pub(super) fn others_first_from(instruction: &[u8]) -> u32 {
     /// IMMA, HMMA and DMMA; QMMA and OMMA are like other arithmetic.
     const PRODUCTS_OF_MATRICES: [u16; 3] = [0x037, 0x03c, 0x03f];
     /// ACQBULK, DEPBAR and both RPCMOV.
     const LIKE_ARITHMETIC: [u16; 4] = [0x02e, 0x11a, 0x152, 0x153];
     let operation = operation(instruction);
     let is_quick = match is_arithmetic(instruction) {
-        true => !PRODUCTS_OF_MATRICES.contains(&operation) && !is_open,
+        true => !PRODUCTS_OF_MATRICES.contains(&operation),
         false => LIKE_ARITHMETIC.contains(&operation),
     };
     match is_quick {
@@ -199,6 +200,7 @@ mod tests {
             tables: &[],
             chip,
             capsule: &[],
+            is_lone: false,
         };
         let old = Compiled::new(old.as_flattened(), setting);
         let code = closed_up(&old, new.concat(), origin, &[], chip);

@@ -9,6 +9,7 @@ pub(super) fn setting(chip: Chip) -> Setting<'static> {
         tables: &[],
         chip,
         capsule: &[],
+        is_lone: false,
     }
 }
 
@@ -16,6 +17,7 @@ pub(super) fn without_stack_pointer(code: &[u8], tables: &[TableBranch]) -> Opti
     let chip = Chip::FastDoubles;
     let setting = Setting {
         tables,
+        is_lone: true,
         ..setting(chip)
     };
     super::without_stack_pointer(&Compiled::new(code, setting))
@@ -85,7 +87,7 @@ fn code_that_leaves_more_under_way_than_any_compiler_stays_as_it_is() {
     let chosen = |count: usize| {
         let mut code = vec![instruction(ATOMIC, 0xff, 1, 0); count];
         code.push(instruction(EXIT, 0, NO_BOARD, 0));
-        chosen(&code.concat(), setting(Chip::FastDoubles), false, None)
+        chosen(&code.concat(), setting(Chip::FastDoubles), None)
     };
     assert!(chosen(100).is_some());
     assert_eq!(chosen(10_000), None);
@@ -120,10 +122,10 @@ fn code_of_older_compilers_joins_what_other_blocks_have_left() {
         ]
         .concat()
     };
-    let anew = chosen(&code(2, 0b110), setting(Chip::FastDoubles), false, None);
+    let anew = chosen(&code(2, 0b110), setting(Chip::FastDoubles), None);
     assert_eq!(anew, Some(code(1, 0b010)));
     assert_eq!(
-        chosen(&code(1, 0b010), setting(Chip::FastDoubles), false, None),
+        chosen(&code(1, 0b010), setting(Chip::FastDoubles), None),
         anew
     );
 }

@@ -6,6 +6,7 @@
 
 use std::ops::RangeInclusive;
 
+use super::Until;
 use super::instruction::{
     Chip, DOUBLE_MATRICES, FENCE, MEMORY_BARRIER, PHASE, SYNCS, SYNCS_CONTROL, SYNCS_EXCHANGE,
     TRIGGER, loads_memory, opcode, operation,
@@ -254,8 +255,11 @@ pub(super) fn forwarding(
     // Memory barriers take the time although they wait for no predicate.
     let is_guarded = first.guards_in_time(second);
     let decided = (is_guarded || first.decides(second)).then(|| {
-        let is_guard = is_guarded || second.asks_all_threads();
-        decision(from, to, is_guard, chip)
+        let decided = match is_guarded || second.asks_all_threads() {
+            true => Decided::Happening,
+            false => Decided::Operand,
+        };
+        decision(from, to, decided, chip)
     });
     let read = first
         .is_read_by(second)
@@ -361,7 +365,7 @@ const WIDE_COPY: u32 = 6;
 
 /// Cycles until a predicate of threads is there for whoever comes in the next block.
 pub(super) fn decision_in_block(from: Unit) -> u32 {
-    decision(from, Unit::Other, true, Chip::FastDoubles)
+    decision(from, Unit::Other, Decided::Happening, Chip::FastDoubles)
 }
 
 /// Cycles until what an instruction makes is there for whoever comes behind the end of its block.
@@ -404,9 +408,18 @@ pub(super) fn double_in_block(instruction: &[u8]) -> u32 {
     }
 }
 
-/// Cycles until a predicate is there: for what happens only if it holds, or as an operand.
-fn decision(from: Unit, to: Unit, is_guard: bool, chip: Chip) -> u32 {
-    let is_guard = is_guard || to == Unit::Control;
+/// What a predicate decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Decided {
+    /// Whether something happens, for threads or for all of them.
+    Happening,
+    /// What comes of it.
+    Operand,
+}
+
+/// Cycles until a predicate is there.
+fn decision(from: Unit, to: Unit, decided: Decided, chip: Chip) -> u32 {
+    let is_guard = decided == Decided::Happening || to == Unit::Control;
     match (from, to) {
         (Unit::Warp, Unit::Control) => 9,
         (Unit::WarpMove, Unit::Control) => 2,
@@ -544,55 +557,56 @@ fn is_pair_at_thread(load: &[u8]) -> bool {
 pub(super) fn latency(
     instruction: &[u8],
     accesses: Option<&Accesses>,
-    is_write: bool,
+    until: Until,
     chip: Chip,
 ) -> u32 {
     /// Every register is read in turn, after a start.
     const READ_START: u32 = 6;
     const READ_REGISTER: u32 = 2;
+    use Until::{Read, Written};
     let is_slow = chip != Chip::FastDoubles;
-    match (operation(instruction), is_write) {
+    match (operation(instruction), until) {
         // Time that is known passes in NOPs, but for operands of a DSETP.
-        (0x028 | 0x029 | 0x02b, _) | (DOUBLE_COMPARISON, true) => 1,
+        (0x028 | 0x029 | 0x02b, _) | (DOUBLE_COMPARISON, Written) => 1,
         // So does that of conversions from 64 bits, but of I2F to them not on processors for graphics.
         (0x110 | 0x111 | 0x113, _) if is_slow => 1,
         (0x112, _) if chip == Chip::SlowDoubles => 1,
-        (_, true) if loads_memory(instruction) => 300,
+        (_, Written) if loads_memory(instruction) => 300,
         // LDC, LDS, LDSM, S2R.
-        (0x182, true) => 48,
+        (0x182, Written) => 48,
         // LDTM.
-        (0x1ee, true) => 2,
-        (0x184, true) if chip == Chip::Graphics && is_pair_at_thread(instruction) => 41,
-        (0x184, true) => 40,
-        (0x03b, true) => 40,
-        (0x119, true) => 32,
-        (SYNCS, true) if opcode(instruction) == PHASE => 15,
-        (SYNCS, true) => 24,
-        (SYNCS_EXCHANGE | SYNCS_CONTROL | FENCE, true) => 24,
+        (0x1ee, Written) => 2,
+        (0x184, Written) if chip == Chip::Graphics && is_pair_at_thread(instruction) => 41,
+        (0x184, Written) => 40,
+        (0x03b, Written) => 40,
+        (0x119, Written) => 32,
+        (SYNCS, Written) if opcode(instruction) == PHASE => 15,
+        (SYNCS, Written) => 24,
+        (SYNCS_EXCHANGE | SYNCS_CONTROL | FENCE, Written) => 24,
         // REDUX, S2UR, SHFL, ATOMS, ATOMS.CAS, MATCH, MOVM.
-        (0x1c4, true) => 25,
-        (0x1c3 | 0x189 | 0x18c | 0x18d | 0x1a1 | 0x03a, true) => 24,
+        (0x1c4, Written) => 25,
+        (0x1c3 | 0x189 | 0x18c | 0x18d | 0x1a1 | 0x03a, Written) => 24,
         // Of DMMA where doubles are slow, 176 to 184 explain most.
-        (DOUBLE_MATRICES, true) if is_slow => 180,
+        (DOUBLE_MATRICES, Written) if is_slow => 180,
         // Of IMMA there, 42 to 44 do.
-        (IMMA, true) if chip == Chip::SlowDoubles => 44,
+        (IMMA, Written) if chip == Chip::SlowDoubles => 44,
         // B2R: 21 to 28 say the same of all code that was seen.
-        (0x11c, true) => 24,
+        (0x11c, Written) => 24,
         // LDCU.
-        (0x1ac, true) => 18,
+        (0x1ac, Written) => 18,
         // MUFU, of which powers of two take half as long where doubles are slow.
-        (0x108, true) if is_power_of_two(instruction, chip) => 14,
-        (0x108, true) if is_slow => 18,
-        (0x108, true) => 17,
+        (0x108, Written) if is_power_of_two(instruction, chip) => 14,
+        (0x108, Written) if is_slow => 18,
+        (0x108, Written) => 17,
         // BMOV.
-        (0x155, true) => 6,
-        (_, true) => 15,
+        (0x155, Written) => 6,
+        (_, Written) => 15,
         // UTMALDG, UTMASTG, UTMAREDG, UTMAPF, UTMACCTL, UBLKCP, UBLKRED, UBLKPF and UMEMSETS.
-        (0x1b4..=0x1b6 | 0x1b8..=0x1bc | 0x1cb, false) => 1,
+        (0x1b4..=0x1b6 | 0x1b8..=0x1bc | 0x1cb, Read) => 1,
         // It has three registers of its warp.
-        (SYNCS_EXCHANGE, false) => READ_START + 3 * READ_REGISTER,
-        (MEMORY_BARRIER | DOUBLE_MATRICES, false) => 2,
-        (operation, false) => {
+        (SYNCS_EXCHANGE, Read) => READ_START + 3 * READ_REGISTER,
+        (MEMORY_BARRIER | DOUBLE_MATRICES, Read) => 2,
+        (operation, Read) => {
             let sources = accesses.map_or(1, Accesses::sources);
             let start = match operation {
                 0x108 if is_power_of_two(instruction, chip) => READ_START,

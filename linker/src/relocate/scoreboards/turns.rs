@@ -5,12 +5,12 @@
 //! an instruction needs it waits for the last one. What is under way at the end of a block is waited
 //! for elsewhere, whoever needs it.
 
-use super::Event;
 use super::flow::Flow;
 use super::instruction::{Chip, DOUBLE_MATRICES, INSTRUCTION, Wait, operation, wait};
 use super::operands::IMMA;
 use super::timing::{LONG_CONVERSIONS, Unit, is_power_of_two, slow_part};
 use super::uses::Uses;
+use super::{Event, Until};
 
 /// What ends in the order of the code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,10 +57,15 @@ pub(super) fn needed(
     let mut is_needed = vec![false; events.len()];
     let mut under_way: Vec<usize> = Vec::new();
     let turn = |event: usize| turns[events[event].instruction];
+    // Whether what waits for an event has waited for an earlier one, or for itself.
+    let covers = |event: usize, earlier: usize| {
+        turn(event) == turn(earlier)
+            && (events[event].until == Until::Written || events[earlier].until == Until::Read)
+    };
     for at in 0..code.len() {
         // What comes behind others in their turn writes when they have read.
         let is_read_in_turn = |event: usize| {
-            !events[event].is_write && turns[at].is_some() && turns[at] == turn(event)
+            events[event].until == Until::Read && turns[at].is_some() && turns[at] == turn(event)
         };
         let is_meant = |event: usize| match wait(&code[at]) {
             Wait::All => true,
@@ -72,18 +77,22 @@ pub(super) fn needed(
         let wanted: Vec<usize> = under_way.iter().copied().filter(|&e| is_meant(e)).collect();
         for (index, &event) in wanted.iter().enumerate() {
             let mut later = wanted[index + 1..].iter();
-            if later.any(|&later| covers(events, turn(later) == turn(event), later, event)) {
+            if later.any(|&later| covers(later, event)) {
                 continue;
             }
             is_needed[event] = true;
-            under_way.retain(|&other| {
-                other > event || !covers(events, turn(other) == turn(event), event, other)
-            });
+            under_way.retain(|&other| other > event || !covers(event, other));
         }
         if turns[at].is_some() {
             // Operands are read before the result is written.
-            under_way.extend(flow.own(at).filter(|&event| !events[event].is_write));
-            under_way.extend(flow.own(at).filter(|&event| events[event].is_write));
+            under_way.extend(
+                flow.own(at)
+                    .filter(|&event| events[event].until == Until::Read),
+            );
+            under_way.extend(
+                flow.own(at)
+                    .filter(|&event| events[event].until == Until::Written),
+            );
         }
         if flow.ends_block(at) {
             let is_over = flow.followers(at).is_empty();
@@ -94,11 +103,6 @@ pub(super) fn needed(
         }
     }
     is_needed
-}
-
-/// Whether what waits for an event has waited for an earlier one, or for itself.
-fn covers(events: &[Event], is_same_turn: bool, event: usize, earlier: usize) -> bool {
-    is_same_turn && (events[event].is_write || !events[earlier].is_write)
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 
 mod places;
 
-use super::Event;
 use super::flow::Flow;
 use super::instruction::{INSTRUCTION, RETURN, Wait, leads_on, operation, releases, wait};
 use super::registers::Accesses;
+use super::{Event, Until};
 use places::Places;
 
 /// What decides whether one instruction of some code needs another one.
@@ -101,7 +101,7 @@ impl Uses {
         let next = event.instruction + 1;
         let accesses = self.accesses[event.instruction].as_ref();
         let accesses = accesses.filter(|accesses| !accesses.orders_others());
-        let names = accesses.map(|accesses| accesses.awaited(event.is_write));
+        let names = accesses.map(|accesses| accesses.awaited(event.until));
         let found = move |from: usize| {
             let Some(names) = &names else {
                 return Some(from);
@@ -123,9 +123,9 @@ impl Uses {
     /// Whether an instruction waits for an event for the sake of an order only.
     pub(super) fn is_only_behind(&self, event: &Event, at: usize) -> bool {
         match (&self.accesses[event.instruction], &self.accesses[at]) {
-            (Some(first), Some(second)) if !self.returns[at] => match event.is_write {
-                true => !first.is_used_by(second),
-                false => !first.is_overwritten_by(second),
+            (Some(first), Some(second)) if !self.returns[at] => match event.until {
+                Until::Written => !first.is_used_by(second),
+                Until::Read => !first.is_overwritten_by(second),
             },
             _ => false,
         }
@@ -153,7 +153,7 @@ impl Uses {
     fn would_need(&self, event: &Event, at: usize) -> bool {
         let Event {
             instruction,
-            is_write,
+            until,
             board,
         } = *event;
         if self.returns[at] {
@@ -162,12 +162,12 @@ impl Uses {
         let (Some(first), Some(second)) = (&self.accesses[instruction], &self.accesses[at]) else {
             return self.releases[at] >> board & 1 == 1 && !self.leads_on[at];
         };
-        if is_write && self.waits_again[at] && instruction + 1 == at {
+        if until == Until::Written && self.waits_again[at] && instruction + 1 == at {
             return self.releases[at] >> board & 1 == 1;
         }
         let is_later = self.is_later(event, at);
-        match is_write {
-            true => {
+        match until {
+            Until::Written => {
                 first.is_used_by(second)
                     && !first.is_sampled_before(second)
                     && !(is_later && first.is_only_rewritten_in_turn_by(second))
@@ -175,9 +175,9 @@ impl Uses {
                     || first.is_barrier_for(second)
                     || instruction + 1 == at && first.is_acquired_by(second)
             }
-            false if first.is_barrier_for(second) => true,
-            false if first.is_barrier_for_next(second) && instruction + 1 == at => true,
-            false => {
+            Until::Read if first.is_barrier_for(second) => true,
+            Until::Read if first.is_barrier_for_next(second) && instruction + 1 == at => true,
+            Until::Read => {
                 first.is_overwritten_by(second) && !(is_later && first.is_queued_before(second))
             }
         }

@@ -11,7 +11,7 @@ use super::instruction::{
     cycles, is_idle_load, opcode, operation,
 };
 use super::operands::{File, Operand, operands};
-use super::stalls::{OTHERS_FIRST, is_arithmetic, others_first_from};
+use super::stalls::{OTHERS_FIRST, OTHERS_FIRST_AT_LAST, is_arithmetic, others_first_from};
 
 /// So long a warp goes first without need.
 const LONG_TURN: u32 = 10;
@@ -45,13 +45,15 @@ pub(super) fn mark(code: &mut [[u8; INSTRUCTION]], timed: &[Timed<'_>], lets_oth
         }
         mark_turn(&mut code[at], timed, stall, passed, lets_others);
         let is_arithmetic = is_arithmetic(&code[at]);
-        let lets_others = timed.is_paused || !Control::of(&code[at]).stays();
-        let could_others = !Control::of(timed.old).stays();
+        let others_can = timed.is_paused || !Control::of(&code[at]).stays();
+        let others_could = !Control::of(timed.old).stays();
         let instruction = code[at];
         if is_arithmetic {
             for kept in waiting.extract_if(.., |kept| kept.is_read_by(&instruction)) {
-                let is_kept = !timed.is_open && (kept.was_kept || kept.is_found_anew);
-                kept.mark(code, is_kept);
+                match !timed.is_open && (kept.was_kept || kept.is_found_anew) {
+                    true => kept.keep(code),
+                    false => kept.release(code),
+                }
             }
         }
         waiting.retain(|kept| {
@@ -60,22 +62,22 @@ pub(super) fn mark(code: &mut [[u8; INSTRUCTION]], timed: &[Timed<'_>], lets_oth
                     && (timed.is_open || !kept.is_pushed_out_by(&instruction))
         });
         passed += stall;
-        if ends_turn(&instruction, lets_others) {
+        if ends_turn(&instruction, others_can) {
             passed = 0;
         }
-        if lets_others {
-            let is_over = !could_others || timed.is_paused;
+        if others_can {
+            let is_over = !others_could || timed.is_paused;
             for kept in waiting.drain(..).filter(|_| is_over) {
-                kept.mark(code, false);
+                kept.release(code);
             }
         }
         for kept in &mut waiting {
-            kept.is_found_anew |= could_others;
+            kept.is_found_anew |= others_could;
         }
-        let is_kept = is_arithmetic && !timed.is_open && !lets_others;
+        let is_kept = is_arithmetic && !timed.is_open && !others_can;
         for operand in (0..PLACES).filter_map(|place| Waiting::of(&instruction, at, place)) {
             let operand = Waiting {
-                is_found_anew: could_others,
+                is_found_anew: others_could,
                 ..operand
             };
             match is_kept {
@@ -83,7 +85,7 @@ pub(super) fn mark(code: &mut [[u8; INSTRUCTION]], timed: &[Timed<'_>], lets_oth
                     waiting.push(operand);
                 }
                 true => {}
-                false => operand.mark(code, false),
+                false => operand.release(code),
             }
         }
     }
@@ -103,7 +105,10 @@ fn mark_turn(
     if !is_arithmetic(instruction) || !is_timed {
         return;
     }
-    let least = others_first_from(instruction, timed.is_open);
+    let least = match timed.is_open {
+        true => OTHERS_FIRST_AT_LAST,
+        false => others_first_from(instruction),
+    };
     let is_short_end = stall == SHORT && passed >= LONG_TURN && least == OTHERS_FIRST;
     Control::set_stall(instruction, stall as u8);
     if lets_others && (stall >= least || is_short_end) {
@@ -237,12 +242,17 @@ impl Waiting {
             .any(|operand| operand.has(self.registers.first) || self.registers.has(operand.first))
     }
 
-    fn mark(&self, code: &mut [[u8; INSTRUCTION]], is_kept: bool) {
-        let bit = 1 << (FIRST_KEPT + self.place);
-        match is_kept {
-            true => code[self.at][KEPT] |= bit,
-            false => code[self.at][KEPT] &= !bit,
-        }
+    fn keep(&self, code: &mut [[u8; INSTRUCTION]]) {
+        code[self.at][KEPT] |= self.bit();
+    }
+
+    fn release(&self, code: &mut [[u8; INSTRUCTION]]) {
+        code[self.at][KEPT] &= !self.bit();
+    }
+
+    /// The mark of its place, in the byte of all marks.
+    fn bit(&self) -> u8 {
+        1 << (FIRST_KEPT + self.place)
     }
 }
 

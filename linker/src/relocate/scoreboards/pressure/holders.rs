@@ -4,7 +4,7 @@ use std::cell::LazyCell;
 
 use super::super::held::Held;
 use super::super::instruction::BOARDS;
-use super::super::{Event, FIRST_FOR_MEMORY, last};
+use super::super::{Event, FIRST_FOR_MEMORY, Until, last};
 use super::Schedule;
 
 /// In which cycle of a block all is over that scoreboards were waited for along with something else. Nobody
@@ -59,7 +59,7 @@ impl<'h> Holders<'h> {
     ) -> Option<u8> {
         let Event {
             instruction: at,
-            is_write,
+            until,
             ..
         } = schedule.events[event];
         let need = schedule.needs[event];
@@ -89,7 +89,7 @@ impl<'h> Holders<'h> {
             Some(need) => boards(reserved)
                 .find(|&board| self.is_needed_alike(event, need, board, &due, schedule))
                 .or_else(|| boards(reserved).find(|&board| self.is_left_over(board, at, schedule))),
-            None if is_write && !schedule.is_staged_load(event) => None,
+            None if until == Until::Written && !schedule.is_staged_load(event) => None,
             None => boards(reserved).find(|&board| self.is_open_alike(event, board, schedule)),
         };
         joined
@@ -140,12 +140,12 @@ impl<'h> Holders<'h> {
     fn is_open_alike(&self, event: usize, board: u8, schedule: &Schedule<'_>) -> bool {
         let Event {
             instruction: at,
-            is_write,
+            until,
             ..
         } = schedule.events[event];
         let is_alike = |holder: usize| {
-            schedule.events[holder].is_write == is_write
-                && (!is_write || schedule.is_staged_load(holder))
+            schedule.events[holder].until == until
+                && (until == Until::Read || schedule.is_staged_load(holder))
                 && schedule.due(holder, at).is_none()
         };
         let mut holders = self.held.events(board);

@@ -384,7 +384,7 @@ fn the_cache_forgets_without_being_late_for_the_load() {
     ];
     scheduled(&code, Chip::Graphics, |schedule| {
         // It waits for the result all the same, and who uses that then need not.
-        let is_load = |event: &Event| event.instruction == 1 && event.is_write;
+        let is_load = |event: &Event| event.instruction == 1 && event.until == Until::Written;
         let load = schedule.events.iter().position(is_load).unwrap();
         assert_eq!(schedule.needs[load], Some(2));
         let passed = |at: usize| schedule.start[at] - schedule.start[1];

@@ -2,6 +2,7 @@
 
 use crate::bits::members;
 
+use super::super::Until;
 use super::{Accesses, Bank, Registers};
 
 /// How many numbers there are: of what is read, and of what is written.
@@ -47,23 +48,22 @@ impl Accesses {
         }
     }
 
-    /// What those read or write that wait until this one has done it, `is_write` for its
-    /// result and else for its operands, unless it orders others.
-    pub(in super::super) fn awaited(&self, is_write: bool) -> Names {
-        if is_write {
-            return Names {
+    /// What those read or write that wait for this one, unless it orders others.
+    pub(in super::super) fn awaited(&self, until: Until) -> Names {
+        match until {
+            Until::Written => Names {
                 read: self.writes,
                 written: self.writes,
-            };
-        }
-        Names {
-            read: Registers {
-                predicates: self.early_predicates(),
-                ..Registers::default()
             },
-            written: Registers {
-                predicates: self.late_guard(),
-                ..self.late_operands()
+            Until::Read => Names {
+                read: Registers {
+                    predicates: self.early_predicates(),
+                    ..Registers::default()
+                },
+                written: Registers {
+                    predicates: self.late_guard(),
+                    ..self.late_operands()
+                },
             },
         }
     }

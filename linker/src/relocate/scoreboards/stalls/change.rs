@@ -60,11 +60,15 @@ impl<'c> Change<'c> {
         };
         let waits: Vec<bool> = (0..new.len()).map(|at| at > 0 && is_wait(at)).collect();
         let any_waits = waits.contains(&true);
+        let idle = |code: &[[u8; INSTRUCTION]]| match any_waits {
+            true => idle_loads(code),
+            false => vec![0; code.len()],
+        };
         Self {
-            old: Old::new(old, any_waits),
+            old: Old::new(old, idle(old)),
             new,
             origins,
-            idle: idle_loads(new, any_waits),
+            idle: idle(new),
             waits,
             understood,
         }
@@ -268,12 +272,12 @@ struct Old<'c> {
     code: &'c [[u8; INSTRUCTION]],
     /// In which cycle each instruction starts, counted from the start of the code.
     start: Vec<u32>,
-    /// How many idle loads come before each instruction.
+    /// How many idle loads come before each instruction, where they count.
     idle: Vec<u32>,
 }
 
 impl<'c> Old<'c> {
-    fn new(code: &'c [[u8; INSTRUCTION]], counts_idle: bool) -> Self {
+    fn new(code: &'c [[u8; INSTRUCTION]], idle: Vec<u32>) -> Self {
         let mut next = 0_u32;
         let start = code.iter().map(|instruction| {
             let start = next;
@@ -281,7 +285,6 @@ impl<'c> Old<'c> {
             start
         });
         let start = start.collect();
-        let idle = idle_loads(code, counts_idle);
         Self { code, start, idle }
     }
 
@@ -300,12 +303,12 @@ impl<'c> Old<'c> {
     }
 }
 
-/// How many idle loads come before each instruction, if they are to be counted.
-fn idle_loads(code: &[[u8; INSTRUCTION]], are_counted: bool) -> Vec<u32> {
+/// How many idle loads come before each instruction.
+fn idle_loads(code: &[[u8; INSTRUCTION]]) -> Vec<u32> {
     let mut passed = 0;
     let count = code.iter().map(|instruction| {
         let before = passed;
-        passed += u32::from(are_counted && is_idle_load(instruction));
+        passed += u32::from(is_idle_load(instruction));
         before
     });
     count.collect()

@@ -9,15 +9,15 @@ const LOAD: u128 = 0x800_0c00_0084_0004_ff04_7984;
 const STORE: u128 = 0x800_0800_0000_000d_0c00_7988;
 const WIDE_STORE: u128 = STORE | 4 << 72;
 
-fn cycles(instruction: u128, is_write: bool, chip: Chip) -> u32 {
+fn cycles(instruction: u128, until: Until, chip: Chip) -> u32 {
     let instruction = instruction.to_le_bytes();
     let accesses = Accesses::of(&instruction);
-    latency(&instruction, accesses.as_ref(), is_write, chip)
+    latency(&instruction, accesses.as_ref(), until, chip)
 }
 
 #[test]
 fn operands_take_two_cycles_for_each_register() {
-    let read = |instruction: u128| cycles(instruction, false, Chip::FastDoubles);
+    let read = |instruction: u128| cycles(instruction, Until::Read, Chip::FastDoubles);
     assert_eq!(
         [LOAD, STORE, WIDE_STORE, RECIPROCAL].map(read),
         [6, 10, 16, 9]
@@ -29,23 +29,26 @@ fn what_works_on_barriers_keeps_registers_as_others_do() {
     // FENCE.VIEW.ASYNC.S and SYNCS.EXCH.64 URZ, [UR19], UR6, and the same if UP0 holds.
     let [fence, exchange] = [0x73c6, 0x0800_0100_0000_0006_13ff_75b2];
     let guarded = exchange & !(7 << 12);
-    let on = |instruction: u128, is_write: bool| cycles(instruction, is_write, Chip::Graphics);
-    assert_eq!([fence, exchange].map(|i| on(i, true)), [24; 2]);
-    assert_eq!([exchange, guarded].map(|i| on(i, false)), [12; 2]);
+    let on = |instruction: u128, until: Until| cycles(instruction, until, Chip::Graphics);
+    assert_eq!([fence, exchange].map(|i| on(i, Until::Written)), [24; 2]);
+    assert_eq!([exchange, guarded].map(|i| on(i, Until::Read)), [12; 2]);
     // SYNCS.PHASECHK.TRANS64 PT, [UR7], R7 and SYNCS.PHASECHK.TRANS64.TRYWAIT P4, [R34+URZ+0x18], R25.
     let check = 0x0005_e200_0800_0007_0000_0007_ff00_75a7;
     let attempt = 0x001e_6a00_0808_11ff_0000_1819_2200_75a7;
-    assert_eq!([check, attempt].map(|i| on(i, false)), [8, 10]);
+    assert_eq!([check, attempt].map(|i| on(i, Until::Read)), [8, 10]);
     // UTMASTG.3D [UR40], [UR4], and the same if UP0 holds.
     let store = 0x0801_0000_0000_0028_0400_73b5;
-    assert_eq!([store, store & !(7 << 12)].map(|i| on(i, false)), [1; 2]);
+    assert_eq!(
+        [store, store & !(7 << 12)].map(|i| on(i, Until::Read)),
+        [1; 2]
+    );
 }
 
 #[test]
 fn products_of_doubles_read_at_once_and_end_late_where_they_are_slow() {
     // DMMA.8x8x4 R8, R24, R26, R24
     let product = 0x0000_0018_0000_001a_1808_723f;
-    let times = |chip| [false, true].map(|is_write| cycles(product, is_write, chip));
+    let times = |chip| [Until::Read, Until::Written].map(|until| cycles(product, until, chip));
     assert_eq!(times(Chip::FastDoubles), [2, 15]);
     assert_eq!(times(Chip::Graphics), [2, 180]);
 }
@@ -59,11 +62,11 @@ fn wide_loads_from_shared_memory_take_longer_on_processors_for_graphics() {
     const UNIFORM: u128 = 1 << 91;
     const PAIR_AT_THREAD: u128 = PAIR & !UNIFORM;
     let loads = [SINGLE, PAIR, PAIR_AT_THREAD, LOAD];
-    let times = |is_write: bool, chip: Chip| loads.map(|load| cycles(load, is_write, chip));
-    assert_eq!(times(false, Chip::Graphics), [6, 6, 6, 7]);
-    assert_eq!(times(false, Chip::SlowDoubles), [6, 6, 6, 6]);
-    assert_eq!(times(true, Chip::Graphics), [40, 40, 41, 40]);
-    assert_eq!(times(true, Chip::SlowDoubles), [40, 40, 40, 40]);
+    let times = |until: Until, chip: Chip| loads.map(|load| cycles(load, until, chip));
+    assert_eq!(times(Until::Read, Chip::Graphics), [6, 6, 6, 7]);
+    assert_eq!(times(Until::Read, Chip::SlowDoubles), [6, 6, 6, 6]);
+    assert_eq!(times(Until::Written, Chip::Graphics), [40, 40, 41, 40]);
+    assert_eq!(times(Until::Written, Chip::SlowDoubles), [40, 40, 40, 40]);
 }
 
 #[test]
@@ -79,9 +82,9 @@ fn functions_come_later_behind_what_a_warp_makes() {
 
 #[test]
 fn functions_take_longer_on_processors_for_graphics() {
-    let written = |chip: Chip| cycles(RECIPROCAL, true, chip);
+    let written = |chip: Chip| cycles(RECIPROCAL, Until::Written, chip);
     assert_eq!([Chip::FastDoubles, Chip::Graphics].map(written), [17, 18]);
-    assert_eq!(cycles(LOAD, true, Chip::Graphics), 40);
+    assert_eq!(cycles(LOAD, Until::Written, Chip::Graphics), 40);
 }
 
 /// What an instruction runs on, and what it does with registers.
@@ -275,7 +278,7 @@ fn powers_of_two_take_half_as_long_where_doubles_are_slow() {
     // MUFU.EX2 R8, R7.
     let power = RECIPROCAL & !(0xff << 72) | 8 << 72;
     let ends = |instruction: u128, chip: Chip| {
-        [true, false].map(|is_write| cycles(instruction, is_write, chip))
+        [Until::Written, Until::Read].map(|until| cycles(instruction, until, chip))
     };
     assert_eq!(ends(power, Chip::FastDoubles), [17, 9]);
     assert_eq!(ends(power, Chip::SlowDoubles), [14, 8]);
