@@ -27,15 +27,20 @@ fn clears_unused(kind: u32) -> bool {
     row.is_some_and(|row| row.class == Class::UnusedClear)
 }
 
-/// The sections of relocations that one section of an input has asked for.
-#[derive(Default)]
-struct Asked {
+/// A section of relocations of the input, and which sections of the output it has asked for so far.
+struct List<'a, 'd> {
+    section: &'a InputSection<'d>,
+    kind: SectionKind,
+    form: Form,
+    patched: Placed,
     /// Those that its first relocation asks for.
-    own: bool,
+    asked_own: bool,
     /// One for relocations without addends.
-    short: bool,
+    asked_short: bool,
     /// One for relocations with addends.
-    long: bool,
+    asked_long: bool,
+    /// No relocation so far belongs to a definition in use.
+    is_unused: bool,
 }
 
 impl<'d> Merger<'d, '_> {
@@ -54,14 +59,18 @@ impl<'d> Merger<'d, '_> {
             Role::Rel => (SectionKind::Rel, Form::Rel),
             _ => (SectionKind::Rela, Form::Rela),
         };
+        let mut list = List {
+            section,
+            kind,
+            form,
+            patched,
+            asked_own: false,
+            asked_short: false,
+            asked_long: false,
+            is_unused: true,
+        };
         let target = section.info as usize;
-        let owner = self.merged.sections[patched.section].target;
-        let size = self.named_size(current, target, owner);
-        // Of the Mercury generation they stay, and lead to an error (case `ocg_tables`).
-        let is_cut =
-            size < current.object.sections[target].size && !self.merged.target.has_mercury();
-        let mut asked = Asked::default();
-        let mut is_first = true;
+        let end = self.end_of_relocations(current, target, patched.section);
         let listed = &current.object.sections[current.same_named.first(index)];
         let relocations = current.object.relocations(listed)?;
         let known = &mut self.merged.sections[patched.section].relocations;
@@ -71,48 +80,75 @@ impl<'d> Merger<'d, '_> {
             false => known.reserve(relocations.len()),
         }
         for relocation in relocations {
-            if current.is_discarded_data(target, relocation.offset)
-                || is_cut && relocation.offset >= size
-            {
+            let is_behind = end.is_some_and(|end| relocation.offset >= end);
+            if is_behind || current.is_discarded_data(target, relocation.offset) {
                 continue;
             }
             let symbol = current.object.symbol(relocation.symbol)?;
             let merged = self.resolve(current, &relocation, symbol, patched, form)?;
-            let is_discarded = merged.as_ref().is_some_and(|merged| merged.discarded);
-            // One without relocations leaves no name behind (cases `jump_table` on sm_90 and
-            // `weak_lineinfo`), but for those that would clear what is unused (case
-            // `relocatable_lost_constants`).
-            if !asked.own && (!is_discarded || clears_unused(relocation.kind)) {
-                asked.own = true;
-                self.name_relocations(current, section, kind, patched.section);
+            self.ask_for_sections(current, &mut list, &relocation, symbol, merged.as_ref());
+            if let Some(merged) = merged {
+                self.note_taken(&merged);
+                let known = &mut self.merged.sections[patched.section].relocations;
+                known.push(merged);
             }
-            // The name of a section for relocations without addend appears as
-            // soon as one behind the first could be spelled that way, though
-            // none is.
-            if !asked.short
-                && !is_first
-                && !is_discarded
-                && self.could_be_short(&relocation, symbol, merged.as_ref())
-            {
-                asked.short = true;
-                self.relocation_section(SectionKind::Rel, patched.section);
-            }
-            is_first &= is_discarded;
-            let Some(merged) = merged else { continue };
-            self.note_taken(&merged);
-            // The move to its place in the section is an addend.
-            if !asked.long
-                && form == Form::Rel
-                && merged.addend != 0
-                && self.merged.image() == ImageKind::Relocatable(EarlyAddresses::Leave)
-            {
-                asked.long = true;
-                self.relocation_section(SectionKind::Rela, patched.section);
-            }
-            let known = &mut self.merged.sections[patched.section].relocations;
-            known.push(merged);
         }
         Ok(())
+    }
+
+    /// Where relocations of a section of the input end that is cut off there. Of the Mercury generation those behind stay,
+    /// and lead to an error (case `ocg_tables`).
+    fn end_of_relocations(
+        &self,
+        current: &Current<'_, 'd>,
+        target: usize,
+        patched: SectionId,
+    ) -> Option<u64> {
+        let size = self.named_size(current, target, self.merged.sections[patched].target);
+        let is_cut = size < current.object.sections[target].size;
+        (is_cut && !self.merged.target.has_mercury()).then_some(size)
+    }
+
+    /// Makes the sections that a relocation asks for, and none of its list before it. Inlined, as most ask for none.
+    #[inline(always)]
+    fn ask_for_sections(
+        &mut self,
+        current: &Current<'_, 'd>,
+        list: &mut List<'_, 'd>,
+        relocation: &FileRelocation,
+        symbol: &FileSymbol<'d>,
+        merged: Option<&Relocation>,
+    ) {
+        let patched = list.patched.section;
+        let is_discarded = merged.is_some_and(|merged| merged.discarded);
+        // One without relocations leaves no name behind (cases `jump_table` on sm_90 and
+        // `weak_lineinfo`), but for those that would clear what is unused (case
+        // `relocatable_lost_constants`).
+        if !list.asked_own && (!is_discarded || clears_unused(relocation.kind)) {
+            list.asked_own = true;
+            self.name_relocations(current, list.section, list.kind, patched);
+        }
+        // The name of a section for relocations without addend appears as
+        // soon as one behind the first could be spelled that way, though
+        // none is.
+        if !list.asked_short
+            && !list.is_unused
+            && !is_discarded
+            && self.could_be_short(relocation, symbol, merged)
+        {
+            list.asked_short = true;
+            self.relocation_section(SectionKind::Rel, patched);
+        }
+        list.is_unused &= is_discarded;
+        // The move to its place in the section is an addend.
+        if !list.asked_long
+            && list.form == Form::Rel
+            && merged.is_some_and(|merged| merged.addend != 0)
+            && self.merged.image() == ImageKind::Relocatable(EarlyAddresses::Leave)
+        {
+            list.asked_long = true;
+            self.relocation_section(SectionKind::Rela, patched);
+        }
     }
 
     /// Where the section was placed that relocations of an input patch. `None` when it has no place in the link.

@@ -1,5 +1,6 @@
 //! Which registers and predicates an instruction reads and writes, and when.
 
+mod encoded;
 mod names;
 mod queues;
 
@@ -8,15 +9,13 @@ use std::ops::RangeInclusive;
 use super::Until;
 use super::control::Control;
 use super::instruction::{
-    BLOCK_BARRIER, BOARDS, LDGSTS, MEMORY_BARRIER, PHASE, SYNCS_EXCHANGE, TEXTURE_QUERY,
-    counts_threads, names_texture, opcode, operation,
+    BLOCK_BARRIER, BOARDS, MEMORY_BARRIER, SYNCS_EXCHANGE, TEXTURE_QUERY, names_texture, operation,
 };
 use super::operands::{
-    Bits128, COMES_LATER, FROM_PREDICATES, File, IS_UNIFORM, TENSOR_ALLOCATE, TO_PREDICATES, VOTE,
-    VOTE_OF_WARP, WIDE_PRODUCT, adds_no_register, file, is_sparse, operands,
+    Bits128, COMES_LATER, File, VOTE, VOTE_OF_WARP, WIDE_PRODUCT, adds_no_register,
 };
-use super::operations::Operations;
 
+use encoded::{Encoded, predicate};
 pub(super) use names::{NAMES, Names};
 
 /// One bit for each register of a file.
@@ -89,50 +88,11 @@ fn count(bank: &Bank) -> u32 {
     bank.iter().map(|word| word.count_ones()).sum()
 }
 
-/// Operations that write a predicate: VOTE, FSETP, ISETP, IADD3, LEA, LOP3, VABSDIFF,
-/// VABSDIFF4, IMNMX, PLOP3, IMAD.WIDE, IMAD.HI, DSETP, ELECT, HSETP2, IADD.64, VIMNMX, UFSETP,
-/// R2UR, FCHK, B2R, SHFL, MATCH and QSPC.
-static WRITES_PREDICATE: Operations = Operations::of(&[
-    0x006, 0x00b, 0x00c, 0x010, 0x011, 0x012, 0x014, 0x015, 0x017, 0x01c, 0x025, 0x027, 0x02a,
-    0x02f, 0x034, 0x035, 0x048, 0x053, 0x0ca, 0x102, 0x11c, 0x189, 0x1a1, 0x1aa,
-]);
-/// ATOMS.CAST, of whose other form, ATOMS.CAS, the same bits say nothing.
-const ATOMS_CAST: u16 = 0x58d;
-/// Those that can write a second one.
-static WRITES_SECOND_PREDICATE: Operations =
-    Operations::of(&[0x00b, 0x00c, 0x010, 0x017, 0x02a, 0x034, 0x048, 0x053]);
-/// VOTE, SEL, FSEL, FMNMX, FSET, FSETP, ISETP, VIMNMX3, IADD3, LEA, LOP3, IMNMX, PLOP3, IMAD,
-/// DSETP, HSET2, HSETP2, HMNMX2, VIADDMNMX, VHMNMX, VIMNMX, UFSEL, UFSETP, FMNMX3, BREAK,
-/// BRA, EXIT, NANOSLEEP and LDGSTS.
-static READS_PREDICATE: Operations = Operations::of(&[
-    0x006, 0x007, 0x008, 0x009, 0x00a, 0x00b, 0x00c, 0x00f, 0x010, 0x011, 0x012, 0x017, 0x01c,
-    0x024, 0x02a, 0x033, 0x034, 0x040, 0x046, 0x047, 0x048, 0x051, 0x053, 0x076, 0x142, 0x147,
-    0x14d, 0x15d, LDGSTS,
-]);
-/// IADD3, IMNMX and PLOP3.
-const READS_SECOND_PREDICATE: [u16; 3] = [0x010, 0x017, 0x01c];
-/// ISETP of the upper half of a number.
-const READS_PREDICATE_OF_LOWER_HALF: u16 = 0x00c;
-
-/// PLOP3, whose third source can be a predicate of the warp.
-const PREDICATE_LOGIC: u16 = 0x01c;
-
-/// ATOM and ATOMG, the same on floats, and with a comparison.
-const ATOMICS: [u16; 6] = [0x18a, 0x18b, 0x1a2, 0x1a3, 0x1a8, 0x1a9];
 /// Accesses to memory.
 const ACCESSES: RangeInclusive<u16> = 0x180..=0x1af;
-/// The bit of what does the same for a warp as another one for each thread.
-const UNIFORM: u16 = 0x80;
-/// BRA that asks a predicate of the warp.
-const UNIFORM_BRANCH: u16 = 0x547;
-/// BRA, which with a register of the warp asks who else comes (BRA.DIV).
-const DIVERGING_BRANCH: u16 = 0x947;
-
 /// The last of the ways to access memory in no order.
 const WEAK: u8 = 4;
 
-/// One bit for each predicate but the one that always holds.
-const ALL_PREDICATES: u8 = 0x7f;
 /// The predicate that always holds, and the guard of what never happens.
 const ALWAYS: u8 = 7;
 const NEVER: u8 = ALWAYS | 8;
@@ -171,7 +131,7 @@ pub(super) fn publishes(instruction: &[u8]) -> bool {
     const ATOMG: u16 = 0x1a8;
     const NO_REGISTER: u8 = 0xff;
     let bits = Bits128::of(instruction);
-    operation(instruction) == ATOMG && bits.get(76, 1) == 0 && bits.get(16, 8) == NO_REGISTER
+    operation(instruction) == ATOMG && !bits.is_set(76) && bits.get(16, 8) == NO_REGISTER
 }
 
 /// IMAD.HI.
@@ -208,80 +168,21 @@ impl Halves {
 impl Accesses {
     /// Nothing if the instruction is not known.
     pub(super) fn of(instruction: &[u8]) -> Option<Self> {
-        let operation = operation(instruction);
-        let bits = Bits128::of(instruction);
-        let (mut reads, mut writes) = (Registers::default(), Registers::default());
-        for operand in operands(instruction)? {
-            let registers = match operand.is_written {
-                true => &mut writes,
-                false => &mut reads,
-            };
-            registers.insert(operand.file, operand.first, operand.count);
-        }
-        let guard = bits.get(12, 4);
-        let own = file(instruction);
-        let (own, plain) = match own {
-            File::Thread => (File::Thread, operation),
-            File::Uniform => (File::Uniform, operation & !UNIFORM),
-        };
-        let named = |at: u32| predicate(own, bits.get(at, 3));
-        // Memory barriers do not wait for the predicate that decides about them.
-        let mut read_predicates = match operation {
-            MEMORY_BARRIER => 0,
-            _ => predicate(own, guard & 7),
-        };
-        if operation == VOTE_OF_WARP {
-            read_predicates |= predicate(File::Thread, bits.get(87, 3));
-        } else if READS_PREDICATE.has(plain) || counts_threads(instruction) {
-            read_predicates |= named(87);
-        }
-        if FROM_PREDICATES.contains(&operation) {
-            read_predicates |= predicates(own, bits.get(32, 7));
-        }
-        if TO_PREDICATES.contains(&operation) {
-            // Those that are not listed, too.
-            writes.predicates |= predicates(own, ALL_PREDICATES);
-        }
-        if READS_SECOND_PREDICATE.contains(&plain) {
-            read_predicates |= named(77);
-        }
-        if plain == READS_PREDICATE_OF_LOWER_HALF {
-            read_predicates |= named(68);
-        }
-        if plain == PREDICATE_LOGIC {
-            let of_warp = bits.get(67, 1) == 1;
-            let file = if of_warp { File::Uniform } else { own };
-            read_predicates |= predicate(file, bits.get(68, 3));
-        }
-        let early_predicate = match operation {
-            atomic if ATOMICS.contains(&atomic) => named(81),
-            _ => 0,
-        };
-        if opcode(instruction) == UNIFORM_BRANCH {
-            read_predicates |= predicate(File::Uniform, bits.get(24, 3));
-        }
-        if opcode(instruction) == DIVERGING_BRANCH && bits.get(IS_UNIFORM, 1) == 1 {
-            reads.insert(File::Uniform, bits.get(24, 8), 1);
-        }
-        if is_sparse(operation, &bits) {
-            reads.insert(File::Thread, bits.get(40, 8), 1);
-        }
-        if WRITES_PREDICATE.has(plain) || matches!(opcode(instruction), PHASE | ATOMS_CAST) {
-            writes.predicates |= named(81);
-        }
-        if operation == TENSOR_ALLOCATE {
-            writes.predicates |= predicate(File::Uniform, bits.get(81, 3));
-        }
-        if WRITES_SECOND_PREDICATE.has(plain) {
-            writes.predicates |= named(84);
-        }
+        let encoded = Encoded::of(instruction);
+        let (reads, writes) = encoded.registers()?;
+        let Encoded {
+            operation,
+            file,
+            bits,
+            ..
+        } = encoded;
         let accesses = Self {
             operation,
-            file: own,
-            guard,
+            file,
+            guard: encoded.guard(),
             reads,
-            read_predicates,
-            early_predicate,
+            read_predicates: encoded.read_predicates(),
+            early_predicate: encoded.early_predicate(),
             writes,
             takes_for_result: false,
             is_strong: ACCESSES.contains(&operation) && bits.get(77, 4) > WEAK,
@@ -522,23 +423,6 @@ impl Accesses {
     /// The predicate that decides about the instruction.
     fn deciding(&self) -> u16 {
         predicate(self.file, self.guard & 7)
-    }
-}
-
-/// One bit for a predicate, none for the one that always holds.
-fn predicate(file: File, number: u8) -> u16 {
-    match file {
-        _ if number == ALWAYS => 0,
-        File::Thread => 1 << number,
-        File::Uniform => 1 << (number + 8),
-    }
-}
-
-/// Those of a list with one bit for each.
-fn predicates(file: File, listed: u8) -> u16 {
-    match file {
-        File::Thread => listed.into(),
-        File::Uniform => u16::from(listed) << 8,
     }
 }
 

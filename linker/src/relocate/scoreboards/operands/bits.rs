@@ -15,4 +15,8 @@ impl Bits128 {
     pub(in super::super) fn get(&self, at: u32, count: u32) -> u8 {
         (self.0 >> at) as u8 & (0xff >> (8 - count))
     }
+
+    pub(in super::super) fn is_set(&self, at: u32) -> bool {
+        self.0 >> at & 1 == 1
+    }
 }

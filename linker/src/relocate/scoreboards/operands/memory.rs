@@ -58,9 +58,9 @@ pub(super) fn pixel_place(bits: &Bits128) -> u8 {
 /// is compared with.
 pub(super) fn extras(operation: u16, bits: &Bits128) -> u8 {
     let is_gather = operation == GATHER;
-    let has_level = !is_gather && bits.get(59, 1) == 1;
-    let has_distance = bits.get(if is_gather { 76 } else { 56 }, 1) == 1;
-    let (has_sample, is_compared) = (bits.get(77, 1) == 1, bits.get(78, 1) == 1);
+    let has_level = !is_gather && bits.is_set(59);
+    let has_distance = bits.is_set(if is_gather { 76 } else { 56 });
+    let (has_sample, is_compared) = (bits.is_set(77), bits.is_set(78));
     let extras = [has_level, has_distance, has_sample, is_compared];
     extras.into_iter().map(u8::from).sum()
 }
