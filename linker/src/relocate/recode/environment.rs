@@ -12,7 +12,8 @@ use super::super::scoreboards::Chip;
 use super::super::scoreboards::control::Control;
 use super::super::scoreboards::instruction::{INSTRUCTION, is_for_all, opcode};
 use super::super::scoreboards::scratch::{Scratch, scratch};
-use super::{Group, Moves, Piece};
+use super::moves::{Moves, Piece};
+use super::stored::Group;
 
 const S2UR: u16 = 0x9c3;
 const UIMAD: u16 = 0x8a4;
