@@ -17,10 +17,10 @@ mod slots;
 mod strays;
 
 use crate::arena::Arena;
-use crate::cubin::{CallGraph, InfoCode, SectionFlags};
+use crate::cubin::{InfoCode, SectionFlags};
 use crate::diagnostic::Diagnostics;
 use crate::id::{FunctionId, IdVec, PrototypeId, SectionId, SymbolId};
-use crate::merge::{InfoRecord, Merged};
+use crate::merge::{Function, InfoRecord, Merged};
 use crate::options::{Behaviour, Options};
 use crate::prune::Pruned;
 use crate::relocate::Relocated;
@@ -57,22 +57,24 @@ pub(crate) struct Figures<'d> {
     /// `.nv.info.*`, in output order.
     pub(crate) function_records: IdVec<FunctionId, Records<'d>>,
     /// `.nv.callgraph`, in output order.
-    pub(crate) call_graph: Vec<Edge>,
+    pub(crate) call_graph: CallEdges,
     /// `.nv.prototype`, in output order.
     pub(crate) prototypes: Vec<(SymbolId, PrototypeId)>,
     /// Code whose flags have to be cleared of the number of barriers.
     counted: Vec<SectionId>,
 }
 
-/// One entry of the call graph section.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Edge {
-    /// A list starts whose kind is that of one of the marks of [`CallGraph`].
-    Mark(i32),
-    /// Between two functions.
-    Functions(SymbolId, SymbolId),
-    /// Between a function and a signature, if it is known.
-    Signature(SymbolId, Option<PrototypeId>),
+/// The parts of the call graph section.
+#[derive(Debug)]
+pub(crate) struct CallEdges {
+    /// From caller to callee.
+    pub(crate) calls: Vec<(SymbolId, SymbolId)>,
+    /// Functions whose address is taken, with their signatures, if these are known.
+    pub(crate) taken: Vec<(SymbolId, Option<PrototypeId>)>,
+    /// Functions that call through pointers, with the signature of what they call.
+    pub(crate) indirect_calls: Vec<(SymbolId, PrototypeId)>,
+    /// From a function to one whose address it takes.
+    pub(crate) references: Vec<(SymbolId, SymbolId)>,
 }
 
 /// Joins what was relocated and what was computed meanwhile.
@@ -189,52 +191,45 @@ pub(crate) fn collect<'d>(
 
 /// Each list goes by functions in creation order; a function's own entries
 /// stand last input first.
-fn call_graph(pruned: &Pruned<'_>) -> Vec<Edge> {
-    let functions = &pruned.merged.functions;
-    let live = || {
-        functions
-            .enumerate()
-            .filter(|&(id, _)| pruned.live.functions[id])
-    };
-    let mut edges = vec![Edge::Mark(CallGraph::CALLS)];
-    for (_, function) in live() {
-        let callees = function
-            .calls
-            .iter()
-            .rev()
-            .filter(|&&callee| pruned.live.functions[callee]);
-        edges.extend(callees.map(|&c| Edge::Functions(function.symbol, functions[c].symbol)));
-    }
-    edges.push(Edge::Mark(CallGraph::ADDRESS_TAKEN));
-    for (_, function) in live() {
-        if function.is_taken {
-            edges.push(Edge::Signature(function.symbol, function.prototype));
-        }
-    }
-    edges.push(Edge::Mark(CallGraph::INDIRECT_CALLS));
-    for (_, function) in live() {
+fn call_graph(pruned: &Pruned<'_>) -> CallEdges {
+    let taken = live(pruned).filter(|function| function.is_taken);
+    let indirect_calls = live(pruned).flat_map(|function| {
         let signatures = function.indirect_calls().iter().rev();
-        edges.extend(signatures.map(|&p| Edge::Signature(function.symbol, Some(p))));
+        signatures.map(|&signature| (function.symbol, signature))
+    });
+    CallEdges {
+        calls: edges(pruned, |function| &function.calls),
+        taken: taken.map(|f| (f.symbol, f.prototype)).collect(),
+        indirect_calls: indirect_calls.collect(),
+        references: edges(pruned, Function::references),
     }
-    edges.push(Edge::Mark(CallGraph::ADDRESS_REFERENCES));
-    for (_, function) in live() {
-        let targets = function
-            .references()
-            .iter()
-            .rev()
-            .filter(|&&target| pruned.live.functions[target]);
-        edges.extend(targets.map(|&t| Edge::Functions(function.symbol, functions[t].symbol)));
+}
+
+/// The edges between live functions.
+fn edges<'d>(
+    pruned: &Pruned<'d>,
+    others: impl for<'f> Fn(&'f Function<'d>) -> &'f [FunctionId],
+) -> Vec<(SymbolId, SymbolId)> {
+    let mut edges = Vec::new();
+    for function in live(pruned) {
+        let others = others(function).iter().rev();
+        let others = others.filter(|&&other| pruned.live.functions[other]);
+        let symbols = others.map(|&other| pruned.merged.functions[other].symbol);
+        edges.extend(symbols.map(|other| (function.symbol, other)));
     }
     edges
 }
 
+fn live<'p, 'd>(pruned: &'p Pruned<'d>) -> impl Iterator<Item = &'p Function<'d>> {
+    let functions = pruned.merged.functions.enumerate();
+    let live = functions.filter(|&(id, _)| pruned.live.functions[id]);
+    live.map(|(_, function)| function)
+}
+
 /// Functions whose address is taken are not listed here.
 fn prototypes(pruned: &Pruned<'_>) -> Vec<(SymbolId, PrototypeId)> {
-    pruned
-        .merged
-        .functions
-        .enumerate()
-        .filter(|&(id, function)| pruned.live.functions[id] && !function.is_taken)
-        .filter_map(|(_, function)| Some((function.symbol, function.prototype?)))
+    live(pruned)
+        .filter(|function| !function.is_taken)
+        .filter_map(|function| Some((function.symbol, function.prototype?)))
         .collect()
 }

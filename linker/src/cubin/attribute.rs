@@ -221,34 +221,43 @@ impl<'d> Attribute<'d> {
             Self::Extents(words) => bytes(words),
             Self::Word(word) => bytes(&[*word]),
             Self::Externs(words) | Self::Offsets(words) => bytes(words),
-            Self::IndirectBranches(branches) => branches
-                .iter()
-                .flat_map(|b| {
-                    [b.offset, b.reserved, b.targets.len() as u32]
-                        .into_iter()
-                        .chain(b.targets.iter().copied())
-                })
-                .flat_map(u32::to_le_bytes)
-                .collect(),
+            Self::IndirectBranches(branches) => bytes(
+                &branches
+                    .iter()
+                    .flat_map(IndirectBranch::pack)
+                    .collect::<Vec<_>>(),
+            ),
             Self::Bytes(bytes) => bytes.to_vec(),
         }
     }
 }
 
 impl IndirectBranch {
-    /// All branches of a record, or `None` if the counts do not add up.
-    fn unpack(mut words: &[u32]) -> Option<Vec<Self>> {
+    /// The branches of a record, as far as they are there.
+    pub(crate) fn listed(mut words: impl Iterator<Item = u32>) -> Vec<Self> {
         let mut branches = Vec::new();
-        while let Some((&[offset, reserved, count], rest)) = words.split_first_chunk::<3>() {
-            let (targets, rest) = rest.split_at_checked(count as usize)?;
+        while let (Some(offset), Some(reserved), Some(count)) =
+            (words.next(), words.next(), words.next())
+        {
             branches.push(Self {
                 offset,
                 reserved,
-                targets: targets.to_vec(),
+                targets: words.by_ref().take(count as usize).collect(),
             });
-            words = rest;
         }
-        words.is_empty().then_some(branches)
+        branches
+    }
+
+    /// All branches of a record, or `None` if the counts do not add up.
+    fn unpack(words: &[u32]) -> Option<Vec<Self>> {
+        let branches = Self::listed(words.iter().copied());
+        let packed = branches.iter().flat_map(Self::pack);
+        packed.eq(words.iter().copied()).then_some(branches)
+    }
+
+    fn pack(&self) -> impl Iterator<Item = u32> {
+        let head = [self.offset, self.reserved, self.targets.len() as u32];
+        head.into_iter().chain(self.targets.iter().copied())
     }
 }
 

@@ -112,24 +112,23 @@ impl CallGraph {
 
     /// The bytes of the section, with all four marks.
     pub fn encode(&self) -> Vec<u8> {
-        let edges = |edges: &[Edge]| edges.iter().map(|e| (e.from, e.to)).collect();
-        let signatures = |signatures: &[Signature]| {
-            let pair = |s: &Signature| (s.function, s.prototype);
-            signatures.iter().map(pair).collect()
-        };
-        let parts: [(i32, Vec<_>); 4] = [
-            (Self::CALLS, edges(&self.calls)),
-            (Self::ADDRESS_TAKEN, signatures(&self.address_taken)),
-            (Self::INDIRECT_CALLS, signatures(&self.indirect_calls)),
-            (Self::ADDRESS_REFERENCES, edges(&self.address_references)),
-        ];
-        let mut out = Vec::new();
-        for (mark, entries) in parts {
+        let edge = |edge: &Edge| (edge.from, edge.to);
+        let signature = |signature: &Signature| (signature.function, signature.prototype);
+        let edges = self.calls.len() + self.address_references.len();
+        let signatures = self.address_taken.len() + self.indirect_calls.len();
+        let marks = 4;
+        let mut out = Vec::with_capacity((edges + signatures + marks) * pairs::SIZE);
+        let mut part = |mark: i32, entries: &mut dyn Iterator<Item = (u32, u32)>| {
             pairs::write(&mut out, (0, mark as u32));
-            for entry in entries {
-                pairs::write(&mut out, entry);
-            }
-        }
+            entries.for_each(|entry| pairs::write(&mut out, entry));
+        };
+        part(Self::CALLS, &mut self.calls.iter().map(edge));
+        let taken = &mut self.address_taken.iter().map(signature);
+        part(Self::ADDRESS_TAKEN, taken);
+        let indirect = &mut self.indirect_calls.iter().map(signature);
+        part(Self::INDIRECT_CALLS, indirect);
+        let references = &mut self.address_references.iter().map(edge);
+        part(Self::ADDRESS_REFERENCES, references);
         out
     }
 }

@@ -104,7 +104,7 @@ impl<'d> Capsule<'d> {
             true => (marker & !FIRST_FORM, 2 * WORD),
             false => (word(2)?, 3 * WORD),
         };
-        let bitmap_size = instructions.div_ceil(32) as usize * 4;
+        let bitmap_size = bitmap_size(instructions);
         let bitmap = data[header..]
             .get(..bitmap_size)
             .ok_or_else(|| truncated("capsule bitmap", header, bitmap_size))?;
@@ -163,13 +163,44 @@ impl<'d> Capsule<'d> {
     /// The bytes of the section with another second word, other bits and other
     /// stored instructions.
     pub fn encode_with(&self, marker: u32, bitmap: &[u8], stored: &[u8]) -> Vec<u8> {
-        let words = [self.text_section, marker, self.instructions].map(u32::to_le_bytes);
-        let words = match is_first_form(marker) {
-            true => &words[..2],
-            false => &words[..],
-        };
-        [words.as_flattened(), bitmap, stored].concat()
+        with_head(
+            [self.text_section, marker, self.instructions],
+            bitmap,
+            stored,
+        )
     }
+
+    /// The bytes of a section: of each instruction whether it is not stored, and the bytes of all that are. `None` if there
+    /// are more than a section can count.
+    pub(crate) fn assemble(
+        text_section: u32,
+        marker: u32,
+        is_elided: &[bool],
+        stored: &[u8],
+    ) -> Option<Vec<u8>> {
+        let instructions = u32::try_from(is_elided.len()).ok()?;
+        let mut bitmap = vec![0; bitmap_size(instructions)];
+        for (index, _) in is_elided.iter().enumerate().filter(|&(_, is)| *is) {
+            bitmap[index / 8] |= 1 << (index % 8);
+        }
+        let head = [text_section, marker, instructions];
+        Some(with_head(head, &bitmap, stored))
+    }
+}
+
+/// The bytes of a section whose head has two words in the first form, and three later.
+fn with_head(head: [u32; 3], bitmap: &[u8], stored: &[u8]) -> Vec<u8> {
+    let words = head.map(u32::to_le_bytes);
+    let words = match is_first_form(head[1]) {
+        true => &words[..2],
+        false => &words[..],
+    };
+    [words.as_flattened(), bitmap, stored].concat()
+}
+
+/// The size of the bits of so many instructions, in bytes.
+fn bitmap_size(instructions: u32) -> usize {
+    instructions.div_ceil(u32::BITS) as usize * WORD
 }
 
 /// Length of the prefix and of the whole instruction at the start of `data`.

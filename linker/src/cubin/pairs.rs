@@ -27,6 +27,5 @@ pub(super) fn read_whole(data: &[u8]) -> impl ExactSizeIterator<Item = (u32, u32
 
 /// Appends one pair.
 pub(super) fn write(out: &mut Vec<u8>, (first, second): (u32, u32)) {
-    out.extend(first.to_le_bytes());
-    out.extend(second.to_le_bytes());
+    out.extend_from_slice([first, second].map(u32::to_le_bytes).as_flattened());
 }

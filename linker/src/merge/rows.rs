@@ -2,8 +2,8 @@
 
 use crate::container::host::ReferenceScope;
 use crate::cubin::{
-    Binding, Format, InfoCode, InfoRecord as FileRecord, Section as FileSection, SymbolOther,
-    SymbolType,
+    Binding, Format, IndirectBranch, InfoCode, InfoRecord as FileRecord, Section as FileSection,
+    SymbolOther, SymbolType,
 };
 use crate::id::{FunctionId, InputId, PrototypeId, SectionId, SymbolId};
 use crate::options::{DebugLevel, KernelFilter, Options, ResolvedRelocations};
@@ -283,19 +283,13 @@ impl TableBranch {
         records.flat_map(|r| Self::listed(r.words())).collect()
     }
 
-    /// The branches that a record lists. Each is four parts: the place of the branch, a word that is 0, the number of
-    /// targets, and the targets.
-    fn listed(mut words: impl Iterator<Item = u32>) -> Vec<Self> {
-        let mut branches = Vec::new();
-        while let (Some(offset), Some(_), Some(count)) = (words.next(), words.next(), words.next())
-        {
-            let targets = words.by_ref().take(count as usize);
-            branches.push(Self {
-                offset: offset.into(),
-                targets: targets.map(u64::from).collect(),
-            });
-        }
-        branches
+    /// The branches that a record lists.
+    fn listed(words: impl Iterator<Item = u32>) -> impl Iterator<Item = Self> {
+        let branches = IndirectBranch::listed(words).into_iter();
+        branches.map(|branch| Self {
+            offset: branch.offset.into(),
+            targets: branch.targets.into_iter().map(u64::from).collect(),
+        })
     }
 }
 

@@ -68,22 +68,12 @@ pub(super) fn mercury<'d>(
         }
     }
     absent.push(false);
-    let mut bytes = Vec::new();
-    for word in [text_section, Capsule::MARKER, absent.len() as u32] {
-        bytes.extend(word.to_le_bytes());
+    let idle = absent.len().next_multiple_of(JOINED_BODY) - absent.len();
+    stored.extend(end(idle));
+    match Capsule::assemble(text_section, Capsule::MARKER, &absent, &stored) {
+        Some(bytes) => Ok(bytes.into()),
+        None => Err(ParseError::malformed("more slots than code can have")),
     }
-    for word in absent.chunks(u32::BITS as usize) {
-        let bits = word
-            .iter()
-            .rev()
-            .fold(0, |bits: u32, &bit| bits << 1 | u32::from(bit));
-        bytes.extend(bits.to_le_bytes());
-    }
-    bytes.append(&mut stored);
-    bytes.extend(end(
-        absent.len().next_multiple_of(JOINED_BODY) - absent.len()
-    ));
-    Ok(bytes.into())
 }
 
 /// The machine code of all slots.

@@ -1,9 +1,10 @@
 //! Records and tables as bytes.
 
 use crate::cubin::{
-    Place, Relocation as FileRelocation, Symbol as FileSymbol, UnifiedEntry, UnifiedTable,
+    CallGraph, Edge, Place, Prototype, Relocation as FileRelocation, Signature,
+    Symbol as FileSymbol, UnifiedEntry, UnifiedTable,
 };
-use crate::finalize::{Edge, Finalized};
+use crate::finalize::{CallEdges, Finalized};
 use crate::id::{PrototypeId, SymbolId};
 use crate::layout::NullSymbol;
 use crate::merge::{Form, InfoRecord, Merged, Payload, Relocation, Slot};
@@ -146,18 +147,28 @@ pub(super) fn call_graph(
     symbols: &SymbolNumbers,
     signature: impl Fn(PrototypeId) -> u32,
 ) -> Vec<u8> {
-    let words = finalized
-        .figures
-        .call_graph
-        .iter()
-        .flat_map(|edge| match *edge {
-            Edge::Mark(mark) => [0, mark as u32],
-            Edge::Functions(from, to) => [symbols.number[from], symbols.number[to]],
-            Edge::Signature(from, prototype) => {
-                [symbols.number[from], prototype.map_or(0, &signature)]
-            }
-        });
-    words.flat_map(u32::to_le_bytes).collect()
+    let CallEdges {
+        calls,
+        taken,
+        indirect_calls,
+        references,
+    } = &finalized.figures.call_graph;
+    let edge = |&(from, to): &(SymbolId, SymbolId)| Edge {
+        from: symbols.number[from],
+        to: symbols.number[to],
+    };
+    let signed = |function: SymbolId, prototype: Option<PrototypeId>| Signature {
+        function: symbols.number[function],
+        prototype: prototype.map_or(0, &signature),
+    };
+    let indirect_calls = indirect_calls.iter();
+    let graph = CallGraph {
+        calls: calls.iter().map(edge).collect(),
+        address_taken: taken.iter().map(|&(f, p)| signed(f, p)).collect(),
+        indirect_calls: indirect_calls.map(|&(f, p)| signed(f, Some(p))).collect(),
+        address_references: references.iter().map(edge).collect(),
+    };
+    graph.encode()
 }
 
 /// `.nv.prototype`.
@@ -166,12 +177,15 @@ pub(super) fn prototypes(
     symbols: &SymbolNumbers,
     signature: impl Fn(PrototypeId) -> u32,
 ) -> Vec<u8> {
-    let words = finalized
-        .figures
-        .prototypes
-        .iter()
-        .flat_map(|&(function, prototype)| [symbols.number[function], signature(prototype)]);
-    words.flat_map(u32::to_le_bytes).collect()
+    let mut bytes = Vec::new();
+    for &(function, prototype) in &finalized.figures.prototypes {
+        let entry = Prototype {
+            function: symbols.number[function],
+            text: signature(prototype),
+        };
+        entry.encode(&mut bytes);
+    }
+    bytes
 }
 
 /// The entries of a table of unified functions or variables.

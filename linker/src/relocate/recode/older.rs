@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 
 use crate::cubin::{Capsule, StoredInstruction};
-use crate::error::{ParseError, Problem};
+use crate::error::ParseError;
 
 use super::super::scoreboards::control::Control;
 use super::super::scoreboards::instruction::{
@@ -68,28 +68,26 @@ pub(crate) fn renewed<'d>(
     }
     let capsule = Capsule::parse(&section)?;
     let (machine, _) = machine.as_chunks::<INSTRUCTION>();
-    let mut bitmap = vec![0; capsule.bitmap.len()];
+    let mut elided = Vec::with_capacity(capsule.instructions as usize);
     let mut stored = Vec::new();
     let mut end = 0;
-    for (index, group) in groups(&capsule).enumerate() {
+    for group in groups(&capsule) {
         end = group.end;
-        let Some(first) = machine.get(group.start) else {
-            continue;
-        };
-        match Form::today(group.stored, first) {
-            Form::Stored(bytes) => stored.extend_from_slice(bytes),
-            Form::Said => bitmap[index / 8] |= 1 << (index % 8),
+        let form = machine.get(group.start);
+        let form = form.map(|first| Form::today(group.stored, first));
+        if let Some(Form::Stored(bytes)) = form {
+            stored.extend_from_slice(bytes);
         }
+        elided.push(matches!(form, Some(Form::Said)));
     }
-    if end != machine.len() {
-        let problem = format!(
+    let bytes = Capsule::assemble(capsule.text_section, Capsule::MARKER, &elided, &stored);
+    match bytes.filter(|_| end == machine.len()) {
+        Some(bytes) => Ok(Cow::Owned(bytes)),
+        None => Err(ParseError::malformed(format!(
             "Mercury code for {end} instructions, where the machine code has {}",
             machine.len()
-        );
-        return Err(ParseError::new(Problem::Malformed(problem)));
+        ))),
     }
-    let bytes = capsule.encode_with(Capsule::MARKER, &bitmap, &stored);
-    Ok(Cow::Owned(bytes))
 }
 
 /// The machine code of CUDA 12 that waits as that of today, but for scoreboards

@@ -113,21 +113,7 @@ pub(super) fn write_capsule(
         .zip(elided)
         .filter(|(group, _)| !is_gone(group));
     let elided: Vec<bool> = elided.map(|(_, is_elided)| is_elided).collect();
-    encode(capsule, &elided, &stored)
-}
-
-/// Mercury code of so many instructions, of which some are not stored.
-fn encode(capsule: &Capsule<'_>, elided: &[bool], stored: &[u8]) -> Option<Vec<u8>> {
-    let mut bitmap = vec![0; elided.len().div_ceil(32) * 4];
-    for at in (0..elided.len()).filter(|&at| elided[at]) {
-        bitmap[at / 8] |= 1 << (at % 8);
-    }
-    let instructions = u32::try_from(elided.len()).ok()?;
-    let capsule = Capsule {
-        instructions,
-        ..capsule.clone()
-    };
-    Some(capsule.encode_with(capsule.marker, &bitmap, stored))
+    Capsule::assemble(capsule.text_section, capsule.marker, &elided, &stored)
 }
 
 /// The Mercury code without some idle instructions, and with so many others before some instructions. `None` where
@@ -193,7 +179,7 @@ pub(super) fn write_paused(
     stored.extend(marked(*mark, count)?);
     stored.extend(body);
     elided.push(false);
-    encode(capsule, &elided, &stored)
+    Capsule::assemble(capsule.text_section, capsule.marker, &elided, &stored)
 }
 
 /// A prefix that says how many machine instructions there are.
