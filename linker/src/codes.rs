@@ -375,6 +375,10 @@ codes! {
     PTXAS_OUTPUT "ptxas-output":
         "What ptxas said of PTX in the link.";
 
+    RECORD_TOO_LARGE "record-too-large":
+        "A kernel and the functions that it calls leave more functions to the driver than one record \
+         can list, 16383. Let kernels call fewer of them.";
+
     REDEFINED_OPTION "redefined-option":
         "An option was given twice with different values. The last one counts.";
 

@@ -129,6 +129,10 @@ pub(crate) fn compute<'d>(
     let counted = barriers::record(pruned, options.behaviour, &mut function_records);
     slots::join(pruned, arena, &behind_figures, &mut function_records);
     reserved::check(pruned, &function_records, options.behaviour, diagnostics);
+    let lists = [InfoCode::EXTERNS, InfoCode::AT_ENTRY_FRAGMENTS];
+    if lists.iter().any(|&code| codes.has(code)) {
+        records::check_sizes(pruned, &module_records, &function_records, diagnostics);
+    }
     if options.settings.verbose && all_known {
         report::report(
             pruned,

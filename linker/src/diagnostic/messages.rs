@@ -3,6 +3,7 @@
 use super::{Diagnostic, Severity};
 use crate::arch::{Sm, help_with};
 use crate::codes;
+use crate::cubin::InfoCode;
 use crate::demangle::readable;
 use crate::error::ParseError;
 use crate::options::Behaviour;
@@ -283,6 +284,14 @@ impl Diagnostic {
             "help: let the kernel have {count} registers (__launch_bounds__, -maxrregcount), or \
              compile the function for {limit}"
         ))
+    }
+
+    /// What functions hand over to a kernel does not fit into one record.
+    pub(crate) fn record_too_large(code: InfoCode, section: &str, size: usize) -> Self {
+        let limit = u16::MAX;
+        let text =
+            format!("Record {code} in '{section}' is too large ({size:#x} bytes, {limit:#x} max)");
+        Self::new(Severity::Error, codes::RECORD_TOO_LARGE, text)
     }
 
     /// The address of a function is taken, and nothing calls it.

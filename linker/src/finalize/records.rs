@@ -3,7 +3,8 @@
 use std::ops::Deref;
 
 use crate::arena::Arena;
-use crate::cubin::{Format, InfoCode};
+use crate::cubin::{Format, InfoCode, section_name};
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::id::{FunctionId, IdVec, SymbolId};
 use crate::merge::{InfoRecord, Payload};
 use crate::prune::Pruned;
@@ -110,6 +111,35 @@ pub(super) fn assume_unknown_masks(
             code: InfoCode::SPARSE_MMA_MASK,
             payload: Payload::Head(UNKNOWN.to_le_bytes()),
         });
+    }
+}
+
+/// Refuses records that have become larger than their heads can say, of the module and of functions. Those of inputs are as
+/// large as these say, and only lists grow.
+pub(super) fn check_sizes(
+    pruned: &Pruned<'_>,
+    module: &[InfoRecord<'_>],
+    records: &IdVec<FunctionId, Records<'_>>,
+    diagnostics: &mut Diagnostics,
+) {
+    let merged = &pruned.merged;
+    let too_large = |list: &[InfoRecord<'_>]| {
+        let mut sizes = list.iter().map(|r| (r.code, r.payload.size()));
+        sizes.find(|&(_, size)| size > usize::from(u16::MAX))
+    };
+    if let Some((code, size)) = too_large(module) {
+        let section = section_name::INFO;
+        diagnostics.push(Diagnostic::record_too_large(code, section, size));
+    }
+    for (id, function) in merged.functions.enumerate() {
+        if let Records::Changed(list) = &records[id]
+            && let Some((code, size)) = too_large(list)
+        {
+            let info = function.info.map(|info| merged.sections[info].name);
+            let section = info.unwrap_or(section_name::INFO);
+            let error = Diagnostic::record_too_large(code, section, size);
+            diagnostics.push(error.of_mangled(merged.name_of(id)));
+        }
     }
 }
 

@@ -335,6 +335,19 @@ impl<'d> Payload<'d> {
         }
     }
 
+    /// Its size in bytes. The head of a record has two for it.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Payload::Head(_) => 0,
+            Payload::Bytes(bytes) => bytes.len(),
+            Payload::Symbol(_, bytes) => size_of::<u32>() + bytes.len(),
+            Payload::WithStrays(Strays {
+                payload, symbols, ..
+            }) => payload.size() + size_of::<u32>() * symbols.len(),
+            Payload::Symbols(symbols) => size_of::<u32>() * symbols.len(),
+        }
+    }
+
     /// The same with these two bytes in the record head.
     pub(crate) fn with_head(&self, head: [u8; 2]) -> Strays<'d> {
         let mut strays = match self {

@@ -45,20 +45,7 @@ const RECORD_HEAD: usize = 4;
 
 /// The size of a record with its padding.
 fn size_of_record(record: &InfoRecord<'_>) -> usize {
-    RECORD_HEAD + size_of_payload(&record.payload).next_multiple_of(4)
-}
-
-/// The size of a record without its head.
-fn size_of_payload(payload: &Payload<'_>) -> usize {
-    match payload {
-        Payload::Head(_) => 0,
-        Payload::Bytes(data) => data.len(),
-        Payload::Symbol(_, data) => size_of::<u32>() + data.len(),
-        Payload::WithStrays(record) => {
-            size_of_payload(&record.payload) + size_of::<u32>() * record.symbols.len()
-        }
-        Payload::Symbols(list) => size_of::<u32>() * list.len(),
-    }
+    RECORD_HEAD + record.payload.size().next_multiple_of(4)
 }
 
 fn record_into(bytes: &mut Vec<u8>, record: &InfoRecord<'_>, symbols: &SymbolNumbers) {
@@ -71,7 +58,8 @@ fn record_into(bytes: &mut Vec<u8>, record: &InfoRecord<'_>, symbols: &SymbolNum
 
 /// The last two bytes of the head: a value, or the size of what follows.
 pub(super) fn head(payload: &Payload<'_>) -> [u8; 2] {
-    let size = (size_of_payload(payload) as u16).to_le_bytes();
+    let size = u16::try_from(payload.size()).expect("finalize has refused what is larger");
+    let size = size.to_le_bytes();
     match payload {
         Payload::Head(value) => *value,
         Payload::Bytes(_) | Payload::Symbol(..) | Payload::Symbols(_) => size,
