@@ -7,6 +7,7 @@
 //! to last until theirs are over. Loads whose results other blocks need have
 //! the last scoreboard for themselves.
 
+mod facts;
 mod holders;
 
 use std::cell::{Cell, RefCell};
@@ -15,20 +16,16 @@ use rustc_hash::FxHashMap;
 
 use super::flow::Flow;
 use super::held::Held;
-use super::instruction::{
-    Chip, INSTRUCTION, NO_BOARD, does_nothing, is_counted, is_of_texture, is_pause, loads_memory,
-    loads_shared_memory, operation, stalls,
-};
+use super::instruction::{Chip, INSTRUCTION, NO_BOARD};
 use super::registers::Accesses;
 use super::stages::Stages;
 use super::stalls::TAKING;
-use super::timing::{
-    SLOW_DOUBLE, SLOW_RESULT, Unit, forwarding, is_slow_double, latency, reads_behind_result,
-};
+use super::timing::{SLOW_DOUBLE, SLOW_RESULT, Unit, forwarding};
 use super::understood::Understood;
 use super::uses::Uses;
 use super::{Event, Setting, Until};
 
+use facts::{EventKind, Planned};
 pub(super) use holders::{Holders, Spent};
 
 /// After so many an instruction keeps no other one waiting.
@@ -41,19 +38,12 @@ pub(super) struct Schedule<'e> {
     events: &'e [Event],
     uses: &'e Uses,
     chip: Chip,
-    /// What each instruction runs on.
-    units: &'e [Unit],
-    /// Whether each instruction works on doubles where these are slow.
-    runs_on_slow_double: Vec<bool>,
-    /// How many cycles each instruction keeps others from overwriting its operands whose result is there before; none for
-    /// all others.
-    kept: Vec<Option<u32>>,
-    /// How many cycles each event takes.
-    latency: Vec<u32>,
-    /// Cycles from each instruction to the next one.
-    stall: Vec<u32>,
-    /// Cycle in which each instruction would start if nothing were waited for.
-    plain: Vec<u32>,
+    /// What is known of each instruction.
+    planned: Vec<Planned>,
+    /// What is known of each event.
+    kinds: Vec<EventKind>,
+    /// Whether there are loads from memory at all.
+    has_loads: bool,
     /// Cycle in which each instruction starts.
     start: Vec<u32>,
     /// Cycle in which each event is over.
@@ -66,28 +56,12 @@ pub(super) struct Schedule<'e> {
     carried: RefCell<FxHashMap<(usize, usize), Option<usize>>>,
     /// Whether each instruction needs something of its block, or of what was held where a way came to that.
     is_need: Vec<Cell<bool>>,
-    /// Whether each event is a load from memory, but for textures, which have a scoreboard
-    /// for themselves.
-    is_load: Vec<bool>,
-    /// Whether there are such loads at all.
-    has_loads: bool,
-    /// Whether each event is a result from shared memory.
-    is_shared_load: Vec<bool>,
-    /// Whether nobody knows when each event is over.
-    is_open: Vec<bool>,
-    /// Whether blocks have instructions of later stages of a loop, by their first
-    /// instruction.
-    is_pipelined: Vec<bool>,
-    /// Whether each instruction only lets time pass for the one before it, which nothing gains on.
-    is_pause: Vec<bool>,
-    /// Whether each instruction does nothing and waits for nothing. It takes no time of its own: the
-    /// compiler put it there when all scoreboards were chosen.
-    is_idle: Vec<bool>,
     /// Whether each instruction waited for what was loaded no more than two cycles before it, as the compiler
     /// planned it, with another one between them.
     is_right_behind_load: Vec<bool>,
-    /// The stage of each instruction, if it has one.
-    stage: Vec<Option<u32>>,
+    /// Whether blocks have instructions of later stages of a loop, by their first
+    /// instruction.
+    is_pipelined: Vec<bool>,
     /// By block and event of an earlier one, how many cycles that still takes where
     /// the block starts.
     left: FxHashMap<(usize, usize), u32>,
@@ -95,70 +69,26 @@ pub(super) struct Schedule<'e> {
 
 impl<'e> Schedule<'e> {
     pub(super) fn new(code: &[u8], understood: &'e Understood, setting: &Setting<'_>) -> Self {
-        let (events, uses, chip) = (&understood.events, &understood.uses, understood.chip);
+        let (events, uses) = (&understood.events, &understood.uses);
         let stages = Stages::of(setting.capsule);
         let instructions: Vec<&[u8]> = code.chunks_exact(INSTRUCTION).collect();
-        let count = instructions.len();
-        let loads = |event: &Event| {
-            event.until == Until::Written && loads_memory(instructions[event.instruction])
-        };
-        let loads_shared = |event: &Event| {
-            event.until == Until::Written && loads_shared_memory(instructions[event.instruction])
-        };
-        let is_sampled = |event: &Event| is_of_texture(operation(instructions[event.instruction]));
-        let is_open = |event: &Event| loads(event) || is_counted(instructions[event.instruction]);
-        let is_load: Vec<bool> = events.iter().map(|e| loads(e) && !is_sampled(e)).collect();
-        let latencies = events.iter().map(|event| {
-            let at = event.instruction;
-            latency(
-                instructions[at],
-                uses.accesses[at].as_ref(),
-                event.until,
-                chip,
-            )
-        });
-        let kept = instructions.iter().zip(&uses.accesses);
-        // Who overwrites them comes behind the last cycle.
-        let kept = kept.map(|(instruction, accesses)| {
-            reads_behind_result(instruction, chip)
-                .then(|| latency(instruction, accesses.as_ref(), Until::Read, chip) + 1)
-        });
-        let kept = kept.collect();
-        let stall = stalls(&instructions);
-        let plain = stall.iter().scan(0, |next, stall| {
-            let start = *next;
-            *next += stall;
-            Some(start)
-        });
+        let planned = Planned::all(&instructions, understood, &stages);
+        let kinds = EventKind::all(&instructions, understood);
+        let count = planned.len();
         let mut schedule = Self {
             events,
-            kept,
-            latency: latencies.collect(),
-            units: &understood.units,
-            runs_on_slow_double: instructions
-                .iter()
-                .map(|i| is_slow_double(i, chip))
-                .collect(),
-            chip,
-            plain: plain.collect(),
-            stall,
             uses,
+            chip: understood.chip,
+            has_loads: kinds.iter().any(|kind| kind.is_load),
+            planned,
+            kinds,
             start: vec![0; count],
             end: vec![0; events.len()],
             needs: Vec::new(),
             carried: RefCell::default(),
             is_need: vec![Cell::new(false); count],
-            has_loads: is_load.contains(&true),
-            is_load,
-            is_shared_load: events.iter().map(loads_shared).collect(),
-            is_open: events.iter().map(is_open).collect(),
-            is_pipelined: vec![false; count],
-            is_pause: (0..count)
-                .map(|at| at > 0 && is_pause(instructions[at - 1], instructions[at]))
-                .collect(),
-            is_idle: instructions.iter().map(|i| does_nothing(i)).collect(),
             is_right_behind_load: vec![false; count],
-            stage: (0..count).map(|at| stages.at(at)).collect(),
+            is_pipelined: vec![false; count],
             left: FxHashMap::default(),
         };
         for (at, &block) in schedule.uses.block.iter().enumerate() {
@@ -214,7 +144,7 @@ impl<'e> Schedule<'e> {
         let mut last_double = None;
         let mut events = (0..).zip(self.events).peekable();
         for at in 0..self.uses.block.len() {
-            let plain = self.plain[at];
+            let plain = self.planned[at].plain;
             // Nothing gains on what an earlier block was late for.
             let first = self.uses.block[at];
             let base = match first == at && at > 0 {
@@ -222,7 +152,7 @@ impl<'e> Schedule<'e> {
                 false => delays[first],
             };
             let mut delay = self.delay(at, &delays, base);
-            if self.runs_on_slow_double[at] {
+            if self.planned[at].runs_on_slow_double {
                 let last = last_double.replace(at).filter(|&last| last >= first);
                 delay = delay.max(last.map_or(0, |last| self.late(&delays, last, at, SLOW_DOUBLE)));
             }
@@ -230,22 +160,22 @@ impl<'e> Schedule<'e> {
             self.start[at] = start;
             self.is_right_behind_load[at] = due[at] > plain + delay
                 && awaited[at].is_some_and(|load: usize| {
-                    load + 2 == at && plain - self.plain[load] == u32::from(TAKING)
+                    load + 2 == at && plain - self.planned[load].plain == u32::from(TAKING)
                 });
             delays[at] = start - plain;
-            if let Some(kept) = self.kept[at]
+            if let Some(kept) = self.planned[at].kept
                 && let Some(need) = self.overwriting(at)
             {
                 due[need] = due[need].max(start + kept);
             }
             while let Some((event, _)) = events.next_if(|(_, event)| event.instruction == at) {
-                self.end[event] = start + self.latency[event];
+                self.end[event] = start + self.kinds[event].latency;
                 let need = self.needs[event];
                 let if_both = if_both[event].filter(|_| if_both[event] != need);
                 for need in need.into_iter().chain(if_both) {
-                    let is_slow_result = self.runs_on_slow_double[at]
-                        && self.units[at] == Unit::Double
-                        && self.units[need] != Unit::Control
+                    let is_slow_result = self.planned[at].runs_on_slow_double
+                        && self.planned[at].unit == Unit::Double
+                        && self.planned[need].unit != Unit::Control
                         && self.events[event].until == Until::Written;
                     let end = match is_slow_result {
                         true => start + SLOW_RESULT,
@@ -254,9 +184,9 @@ impl<'e> Schedule<'e> {
                     };
                     if end > due[need] {
                         due[need] = end;
-                        let is_load = self.is_load[event]
-                            || self.is_shared_load[event]
-                            || self.units[at] == Unit::WarpMemory;
+                        let is_load = self.kinds[event].is_load
+                            || self.kinds[event].is_shared_load
+                            || self.planned[at].unit == Unit::WarpMemory;
                         awaited[need] = is_load.then_some(at);
                     }
                 }
@@ -281,7 +211,7 @@ impl<'e> Schedule<'e> {
         for block in flow.order() {
             let last = block.end - 1;
             let takes_scoreboard = !flow.own(last).is_empty();
-            let stall = match self.stall[last] {
+            let stall = match self.planned[last].stall {
                 // Only who waits for it needs to find it taken.
                 stall if stall == u32::from(TAKING) && takes_scoreboard => 1,
                 stall => stall,
@@ -311,7 +241,7 @@ impl<'e> Schedule<'e> {
     /// what was made, so what was late for another reason gains on the others, unless it
     /// comes in its turn.
     fn delay(&self, at: usize, delays: &[u32], base: u32) -> u32 {
-        let passed = |from: usize| self.plain[at] - self.plain[from];
+        let passed = |from: usize| self.planned[at].plain - self.planned[from].plain;
         let earlier = (self.uses.block[at]..at).rev();
         let recent = earlier.take_while(|&from| passed(from) <= MOST_CYCLES);
         recent.fold(base, |most, from| {
@@ -323,14 +253,20 @@ impl<'e> Schedule<'e> {
             let spacing = match from + 1 == at && keeps() {
                 true => passed(from),
                 false if from + 1 == at && self.waits_behind_load(from, at) => TAKING.into(),
-                false if self.is_idle[from] => 0,
-                false => self.units[from].spacing_when_late(self.units[at], self.chip),
+                false if self.planned[from].is_idle => 0,
+                false => self.planned[from]
+                    .unit
+                    .spacing_when_late(self.planned[at].unit, self.chip),
             };
             let accesses = self.uses.accesses[from]
                 .as_ref()
                 .zip(self.uses.accesses[at].as_ref());
             let used = accesses.and_then(|(maker, user)| {
-                forwarding((self.units[from], maker), (self.units[at], user), self.chip)
+                forwarding(
+                    (self.planned[from].unit, maker),
+                    (self.planned[at].unit, user),
+                    self.chip,
+                )
             });
             most.max(self.late(delays, from, at, used.unwrap_or(0).max(spacing)))
         })
@@ -340,15 +276,15 @@ impl<'e> Schedule<'e> {
     /// waited for a load two cycles before.
     fn waits_behind_load(&self, before: usize, at: usize) -> bool {
         self.is_right_behind_load[before]
-            && !self.units[at].has_fixed_time()
+            && !self.planned[at].unit.has_fixed_time()
             && self.uses.block[at] == self.uses.block[before]
     }
 
     /// Whether the next instruction gains nothing on an instruction that is late: that only lets time pass, or
     /// takes a time that is not known and leaves some of it to what lets time pass.
     fn keeps_next(&self, at: usize) -> bool {
-        let is_before_pause = || self.is_pause.get(at + 1) == Some(&true);
-        self.is_pause[at] || !self.units[at].has_fixed_time() && is_before_pause()
+        let is_before_pause = || self.planned.get(at + 1).is_some_and(|next| next.is_pause);
+        self.planned[at].is_pause || !self.planned[at].unit.has_fixed_time() && is_before_pause()
     }
 
     /// Whether an instruction comes as soon as a part is free again that another one keeps busy,
@@ -358,16 +294,18 @@ impl<'e> Schedule<'e> {
     fn comes_in_turn(&self, at: usize, delays: &[u32]) -> bool {
         let before = at - 1;
         let is_late_itself = before == self.uses.block[at] || delays[before] > delays[before - 1];
-        match self.units[before] {
+        match self.planned[before].unit {
             Unit::Long | Unit::LongCompare => return false,
             Unit::Function if !is_late_itself => return false,
             _ => {}
         }
-        let passed = |from: usize| self.plain[at] - self.plain[from];
+        let passed = |from: usize| self.planned[at].plain - self.planned[from].plain;
         let earlier = (self.uses.block[at]..before).rev();
         let mut recent = earlier.take_while(|&from| passed(from) <= MOST_BUSY);
         recent.any(|from| {
-            let spacing = self.units[from].spacing(self.units[at], self.chip);
+            let spacing = self.planned[from]
+                .unit
+                .spacing(self.planned[at].unit, self.chip);
             let is_behind = spacing > 1 && spacing >= passed(from);
             is_behind && (!self.waits_to_overwrite(before, from) || self.uses_result(at, before))
         })
@@ -390,7 +328,7 @@ impl<'e> Schedule<'e> {
     /// By how much an instruction is late that keeps so many cycles from an earlier one, or
     /// as many as the compiler let it.
     fn late(&self, delays: &[u32], from: usize, at: usize, least: u32) -> u32 {
-        let passed = self.plain[at] - self.plain[from];
+        let passed = self.planned[at].plain - self.planned[from].plain;
         (delays[from] + least.min(passed)).saturating_sub(passed)
     }
 
@@ -458,7 +396,7 @@ impl<'e> Schedule<'e> {
 
     /// Whether another block needs what an event that is no load does.
     pub(super) fn crosses(&self, event: usize) -> bool {
-        self.needs[event].is_none() && !self.is_load[event]
+        self.needs[event].is_none() && !self.kinds[event].is_load
     }
 
     /// The last instruction of the block of an event.
@@ -483,16 +421,16 @@ impl<'e> Schedule<'e> {
         held.events(board).any(|event| self.is_here(event, at))
             && held
                 .events(board)
-                .all(|event| !self.is_open[event] && is_early(event))
+                .all(|event| !self.kinds[event].is_open && is_early(event))
             && before.events(board).all(is_early)
     }
 
     /// Whether an event is a load from memory, shared or not, of some stage, in a block that is pipelined.
     fn is_staged_load(&self, event: usize) -> bool {
         let at = self.events[event].instruction;
-        (self.is_shared_load[event] || self.is_load[event])
+        (self.kinds[event].is_shared_load || self.kinds[event].is_load)
             && self.is_in_pipeline(at)
-            && self.stage[at].is_some()
+            && self.planned[at].stage.is_some()
     }
 
     /// Whether loads are needed in the same stage of a loop, which is not that of the load: that of an event at a
@@ -505,8 +443,8 @@ impl<'e> Schedule<'e> {
         mut holders: impl Iterator<Item = usize>,
     ) -> bool {
         self.is_staged_load(event)
-            && self.stage[first] == self.stage[need]
-            && self.stage[need] != self.stage[self.events[event].instruction]
+            && self.planned[first].stage == self.planned[need].stage
+            && self.planned[need].stage != self.planned[self.events[event].instruction].stage
             && holders.all(|holder| self.is_staged_load(holder))
     }
 
@@ -545,7 +483,7 @@ impl<'e> Schedule<'e> {
 
     /// Whether an event is a load that another block needs.
     pub(super) fn is_long_load(&self, event: usize) -> bool {
-        self.is_load[event] && self.needs[event].is_none()
+        self.kinds[event].is_load && self.needs[event].is_none()
     }
 }
 

@@ -63,7 +63,7 @@ impl<'h> Holders<'h> {
             ..
         } = schedule.events[event];
         let need = schedule.needs[event];
-        let is_load = schedule.is_load[event];
+        let is_load = schedule.kinds[event].is_load;
         let last = last(in_order)?;
         let leaves_last = match need {
             Some(_) => keeps_last,

@@ -319,7 +319,7 @@ fn what_comes_in_its_turn_gains_on_functions_that_others_made_late() {
         Control::set_stall(&mut between, 2);
         let code = [constant, first, late, between, second, exit];
         scheduled(&code, Chip::Graphics, |schedule| {
-            assert!(schedule.start[3] > schedule.plain[3]);
+            assert!(schedule.start[3] > schedule.planned[3].plain);
             schedule.start[4] - schedule.start[3]
         })
     };
@@ -338,8 +338,11 @@ fn what_comes_in_its_turn_gains_on_numbers_of_64_bits() {
         Control::set(&mut late, NO_BOARD, NO_BOARD, 1);
         Control::set_stall(&mut late, 3);
         scheduled(&between_loads(late), Chip::Graphics, |schedule| {
-            assert!(schedule.start[2] > schedule.plain[2]);
-            (schedule.units[2], schedule.start[3] - schedule.start[2])
+            assert!(schedule.start[2] > schedule.planned[2].plain);
+            (
+                schedule.planned[2].unit,
+                schedule.start[3] - schedule.start[2],
+            )
         })
     };
     let (unit, gained) = distance(COMPARISON.to_le_bytes());
