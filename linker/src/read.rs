@@ -322,8 +322,11 @@ fn link_views<'d>(
     let mut views = Vec::with_capacity(file.sections.len());
     for (index, section) in file.sections.iter().enumerate() {
         check_frames(section)?;
-        let shadowed = native.is_some_and(|native| native.shadows(index));
-        let mut view = link_view(section, shadowed);
+        let is_shadowed = native.is_some_and(|native| native.shadows(index));
+        let mut view = match is_shadowed && !section.flags.contains(SectionFlags::MERCURY) {
+            true => ignored_view(section),
+            false => link_view(section),
+        };
         // `sh_info` of shared memory is the native code of its kernel; the link view has the Mercury code instead.
         if let Some(native) = native
             && view.flags.contains(SectionFlags::INFO_LINK)
@@ -364,9 +367,9 @@ fn behind_constants<'d>(file: &File<'d>, sections: &[InputSection<'_>]) -> Vec<(
     behind.collect()
 }
 
-/// The link view of a section. `shadowed` is whether a Mercury twin stands for it.
-fn link_view<'d>(section: &Section<'d>, shadowed: bool) -> InputSection<'d> {
-    let mut view = InputSection {
+/// The link view of a section that has no part in the link, as a Mercury twin stands for it.
+fn ignored_view<'d>(section: &Section<'d>) -> InputSection<'d> {
+    InputSection {
         role: Role::Ignored,
         name: section.name,
         kind: section.kind,
@@ -377,7 +380,12 @@ fn link_view<'d>(section: &Section<'d>, shadowed: bool) -> InputSection<'d> {
         entry_size: section.entry_size,
         size: section.size,
         data: section.data,
-    };
+    }
+}
+
+/// The link view of a section.
+fn link_view<'d>(section: &Section<'d>) -> InputSection<'d> {
+    let mut view = ignored_view(section);
     if section.flags.contains(SectionFlags::MERCURY) {
         if let Some(name) = section.name.strip_prefix(section_name::MERCURY_CODE_OF) {
             view.name = name;
@@ -392,8 +400,6 @@ fn link_view<'d>(section: &Section<'d>, shadowed: bool) -> InputSection<'d> {
             SectionType::CUDA_MERC_SYMTAB => SectionType::NULL,
             other => other,
         };
-    } else if shadowed {
-        return view;
     }
     view.kind = view.kind.by_name(view.name);
     view.role = role(view.kind, view.flags);

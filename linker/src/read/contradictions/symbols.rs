@@ -71,10 +71,22 @@ fn check_place(
         );
         return Err(of(symbol, problem));
     }
-    if section.kind.constant_bank() != Some(2) {
-        return Ok(());
+    match section.kind.constant_bank() {
+        Some(COMPILER_BANK) => check_constant(symbol, section, names),
+        _ => Ok(()),
     }
-    // Its name says where such a constant lies, which objects of `nvlink -r` may not have any more.
+}
+
+/// The bank of the constants that the compiler makes.
+const COMPILER_BANK: u8 = 2;
+
+/// Whether a constant of the compiler lies where its name says. What objects of `nvlink -r` have may not have such a name
+/// any more.
+fn check_constant(
+    symbol: &Symbol<'_>,
+    section: &Section<'_>,
+    names: &Names<'_, '_>,
+) -> Result<(), ParseError> {
     let owner = names.get(section.info).ok();
     let owner = owner.filter(|owner| owner.part == Part::Code);
     let owner = owner.and_then(|owner| owner.rest);
@@ -98,6 +110,7 @@ fn check_place(
             "it is named for another function than its section",
         ));
     }
+    let end = symbol.value.saturating_add(symbol.size);
     if (start, last) != (symbol.value, end) {
         let problem = format!(
             "it lies at {:#x} to {end:#x}, and by its name at {start:#x} to {last:#x}",

@@ -31,6 +31,15 @@ struct State {
     is_late: bool,
 }
 
+/// Why a row is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Written {
+    /// Code has it.
+    Code,
+    /// It calls others.
+    Caller,
+}
+
 /// Into what a row is inlined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Context {
@@ -171,7 +180,7 @@ impl<'r> Writer<'r> {
     /// itself or by one further on.
     fn row(&mut self, address: u64, index: usize) -> Option<()> {
         let context = self.context(address, index)?;
-        self.write(address, index, context, true);
+        self.write(address, index, context, Written::Code);
         Some(())
     }
 
@@ -194,7 +203,7 @@ impl<'r> Writer<'r> {
         };
         for row in missing.into_iter().rev() {
             let name = self.rows[row].state.context.name;
-            self.write(address, row, Context { caller, name }, false);
+            self.write(address, row, Context { caller, name }, Written::Caller);
             caller = self.count;
             self.callers.insert(row, caller);
         }
@@ -204,10 +213,10 @@ impl<'r> Writer<'r> {
 
     /// nvlink writes the file of a row that only calls others if the context
     /// changes, and thinks that it did otherwise, too.
-    fn write(&mut self, address: u64, index: usize, context: Context, is_code: bool) {
+    fn write(&mut self, address: u64, index: usize, context: Context, written: Written) {
         let state = self.rows[index].state;
         let changes_context = context != self.context;
-        if state.file != self.file && (is_code || changes_context) {
+        if state.file != self.file && (written == Written::Code || changes_context) {
             self.bytes.extend(program::set_file(state.file));
         }
         self.file = state.file;

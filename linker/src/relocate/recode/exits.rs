@@ -4,8 +4,9 @@ use rustc_hash::FxHashSet;
 
 use super::super::expanded::starts_of_blocks;
 use super::super::scoreboards::control::Control;
+use super::super::scoreboards::exits::{self, Asking};
 use super::super::scoreboards::instruction::{ERROR_BARRIER, EXIT, INSTRUCTION, cycles, operation};
-use super::super::scoreboards::{Chip, exits, slower::Pauses};
+use super::super::scoreboards::{Chip, slower::Pauses};
 use super::choice::is_ordered_barrier;
 use super::control::{Guard, STALL_OF_EXIT, is_slow};
 use super::moves::{Piece, report};
@@ -48,13 +49,13 @@ impl ChangedExit {
         match *self {
             Self::Reporting { first, exit } => {
                 exits::report_early(code, first, exit, chip);
-                exits::decide_apart(code, first, true, chip);
+                exits::decide_apart(code, first, Asking::Report, chip);
                 None
             }
             Self::Unreporting { exit, asks_besides } => {
                 if asks_besides {
                     exits::exit_late(code, exit, chip);
-                    exits::decide_apart(code, exit, false, chip);
+                    exits::decide_apart(code, exit, Asking::Exit, chip);
                 }
                 let pauses = exits::go_on_late(code, exit, STALL_OF_EXIT.into(), chip);
                 (!pauses.is_empty()).then_some((exit, pauses))

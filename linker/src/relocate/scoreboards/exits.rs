@@ -44,22 +44,25 @@ pub(in crate::relocate) fn report_early(code: &mut [u8], first: usize, exit: usi
     }
 }
 
+/// What asks for the predicates of an `EXIT`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::relocate) enum Asking {
+    /// The report before it, too.
+    Report,
+    /// The `EXIT` alone, whose report is gone.
+    Exit,
+}
+
 /// Lets a double tell a report for itself whether that is asked for, where the `EXIT` waited for one behind it in its turn
-/// and so for both; or no longer, where the report is gone. `asking` is the report or the `EXIT`, and `is_asked` whether there
-/// is a report (case `recode_besides_doubles`).
-pub(in crate::relocate) fn decide_apart(
-    code: &mut [u8],
-    asking: usize,
-    is_asked: bool,
-    chip: Chip,
-) {
+/// and so for both; or no longer, where the report is gone. `at` is the place of what asks (case `recode_besides_doubles`).
+pub(in crate::relocate) fn decide_apart(code: &mut [u8], at: usize, asking: Asking, chip: Chip) {
     let (code, _) = code.as_chunks_mut::<INSTRUCTION>();
-    let Some(asked) = Accesses::of(&code[asking]) else {
+    let Some(asked) = Accesses::of(&code[at]) else {
         return;
     };
     // The last of those that take a scoreboard is what the `EXIT` waits for.
     let mut board = None;
-    for at in (0..asking).rev() {
+    for at in (0..at).rev() {
         if leads_on(&code[at]) {
             return;
         }
@@ -70,7 +73,10 @@ pub(in crate::relocate) fn decide_apart(
         match is_slow_double(&code[at], chip) {
             true if decides => {
                 if let Some(board) = board {
-                    let board = if is_asked { board } else { NO_BOARD };
+                    let board = match asking {
+                        Asking::Report => board,
+                        Asking::Exit => NO_BOARD,
+                    };
                     Control::set(&mut code[at], board, control.read(), control.waits());
                 }
                 return;

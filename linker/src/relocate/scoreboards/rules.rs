@@ -270,6 +270,22 @@ impl Rules<'_> {
         })
     }
 
+    /// Lets go what is held where an instruction waits for all: all but the stack pointer, if anything.
+    fn wait_for_all(&self, at: usize, held: &mut Held) {
+        if releases(&self.code[at * INSTRUCTION..][..INSTRUCTION]) == 0 {
+            held.wait(held.boards_of(|event| self.schedule.is_due(event, at)));
+            return;
+        }
+        let stack_pointer = held
+            .all()
+            .find(|&event| self.events[event].instruction == 0);
+        let board = stack_pointer.and_then(|event| held.board(event));
+        held.wait(ALL_BOARDS);
+        if let (Some(event), Some(board)) = (stack_pointer, board) {
+            held.take(board, event);
+        }
+    }
+
     /// What an instruction waits for, and besides for some, which is free then.
     fn wait(
         &self,
@@ -281,19 +297,7 @@ impl Rules<'_> {
     ) -> u8 {
         let instruction = &self.code[at * INSTRUCTION..][..INSTRUCTION];
         if waits_for_all(instruction) {
-            if releases(instruction) == 0 {
-                held.wait(held.boards_of(|event| self.schedule.is_due(event, at)));
-                return ALL_BOARDS;
-            }
-            // All but the stack pointer, if anything.
-            let stack_pointer = held
-                .all()
-                .find(|&event| self.events[event].instruction == 0);
-            let board = stack_pointer.and_then(|event| held.board(event));
-            held.wait(ALL_BOARDS);
-            if let (Some(event), Some(board)) = (stack_pointer, board) {
-                held.take(board, event);
-            }
+            self.wait_for_all(at, held);
             return ALL_BOARDS;
         }
         let mask = releases(instruction);
