@@ -230,7 +230,8 @@ impl<'d> Link<'d, '_> {
             return Err(self.refuse(Diagnostic::reference_to_deleted(Missed::Symbol)));
         }
         let names = self.options.settings.call_graph;
-        let calls = names.map(|names| call_graph_table(&laid_out.pruned, names));
+        let calls =
+            names.map(|names| call_graph_table(&laid_out.pruned, names, &self.options.kernels));
         let loses_handles = self.options.behaviour == Behaviour::Nvlink
             && self.options.drops_dead_code()
             && laid_out.pruned.loses_handles();

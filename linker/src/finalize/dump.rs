@@ -8,14 +8,14 @@ use crate::demangle::as_nvlink;
 use crate::diagnostic::Diagnostic;
 use crate::id::{FunctionId, Id as _, IdVec, PrototypeId};
 use crate::merge::Function;
-use crate::options::Names;
+use crate::options::{KernelFilter, Names};
 use crate::prune::Pruned;
 
 use super::registers::{Raise, known_registers};
 
 /// The functions in creation order with what they may call. Dead ones keep
 /// their numbers (case `dce_functions`).
-pub(crate) fn table(pruned: &Pruned<'_>, names: Names) -> Diagnostic {
+pub(crate) fn table(pruned: &Pruned<'_>, names: Names, kernels: &KernelFilter) -> Diagnostic {
     if pruned.merged.inputs.is_empty() {
         let text = "No relocatable objects found. Did not generate callgraph.";
         return Diagnostic::text(text.to_owned());
@@ -37,7 +37,9 @@ pub(crate) fn table(pruned: &Pruned<'_>, names: Names) -> Diagnostic {
             continue;
         }
         // A kernel that no input defines is none for all else (case `launched_elsewhere`).
-        let is_undefined_kernel = function.text.is_none() && pruned.merged.is_kernel(function);
+        let is_undefined_kernel = function.text.is_none()
+            && pruned.merged.is_kernel(function)
+            && pruned.merged.symbols[function.symbol].is_kept_by(kernels);
         if starts.contains(&id) || is_undefined_kernel {
             text.push('^');
         }

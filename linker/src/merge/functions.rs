@@ -186,14 +186,14 @@ impl<'d> Merger<'d, '_> {
         })
     }
 
-    /// The function that nvlink takes a variable in shared memory for, where another file has a function of its name:
-    /// it numbers functions from 1, and where a function's symbol has its number, such a variable's has its alignment
-    /// (case `clashes`).
+    /// The function that nvlink takes a variable for that is in shared memory or defined tentatively, where another file has
+    /// a function of its name: it numbers functions from 1, and where a function's symbol has its number, such a variable's
+    /// has its alignment (case `clashes`).
     pub(super) fn mistaken_function(&self, symbol: &FileSymbol<'d>) -> Option<FunctionId> {
         let known = &self.merged.symbols[self.known(symbol)?];
         let is_mistaken = self.behaviour == Behaviour::Nvlink
             && symbol.kind == SymbolType::FUNC
-            && matches!(known.definition, Definition::Shared(_));
+            && matches!(known.definition, Definition::Shared(_) | Definition::Common);
         let index = known.value.checked_sub(1).filter(|_| is_mistaken)?;
         let mut functions = self.merged.functions.enumerate();
         functions

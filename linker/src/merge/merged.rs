@@ -63,7 +63,7 @@ pub(crate) struct SharedVariables {
     /// named.
     pub(crate) named: Vec<SymbolId>,
     /// Alignments of strong definitions of variables that have a weak definition, too. nvlink lays both out: such a variable
-    /// stands in [`Self::named`] twice (case `shared_weak`).
+    /// stands in [`Self::named`] twice (case `shared_weak`), and so does one in dynamic memory that a later file sizes.
     pub(crate) second_aligns: FxHashMap<SymbolId, u64>,
     /// The strictest alignment of the variables of [`SharedHome::Overlooked`].
     pub(crate) overlooked_align: u64,

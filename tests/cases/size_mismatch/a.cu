@@ -29,4 +29,14 @@
 //# ExpectText: error   : Memory space doesn't match for '_Z1fii' in 'a.cubin', first specified in 'd.cubin'
 //# ExpectText: fatal   : Internal error: no callgraph node
 //# CompareText
+//# Compile: tentative.ptx
+//# Compile: kernels.ptx
+//# Link: tentative-out.cubin = tentative.cubin a.cubin
+//# ExpectExit: 1
+//# ExpectText: fatal   : Internal error: no callgraph node
+//# CompareText
+//# Link: tentative-known.cubin = kernels.cubin tentative.cubin a.cubin
+//# ExpectExit: 1
+//# ExpectText: fatal   : merge_elf failed
+//# CompareText
 extern __device__ int v[4]; extern __device__ int f(int,int); __global__ void k(int*p){ *p=v[3]+f(1,2); }
