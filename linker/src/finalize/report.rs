@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use rustc_hash::FxHashMap;
 
+use crate::arch::relocation::RelocationType;
 use crate::codes::RESOURCE_USAGE;
 use crate::cubin::{InfoCode, SymbolType, section_name};
 use crate::demangle::readable;
@@ -202,6 +203,12 @@ fn banks<'n>(pruned: &'n Pruned<'_>, behaviour: Behaviour) -> FxHashMap<Owner<'n
             .sizes
             .extend(bank.map(|bank| (bank, section.content.size)));
         for relocation in &section.relocations {
+            // nvlink overlooks the samplers of whole programs for sm_90 (case `whole_program_textures`).
+            let is_overlooked = behaviour == Behaviour::Nvlink
+                && relocation.kind == RelocationType::R_CUDA_SAMP_HEADER_INDEX_0.0;
+            if is_overlooked {
+                continue;
+            }
             match pruned.merged.symbols[relocation.symbol].kind {
                 SymbolType::TEXTURE => banks.handles[0] += 1,
                 SymbolType::SURFACE => banks.handles[1] += 1,
