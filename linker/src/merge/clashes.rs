@@ -29,7 +29,10 @@ impl<'d> Merger<'d, '_> {
         let known = self.merged.symbols[id].kind;
         let is_local = |binding| binding == Binding::LOCAL;
         match (known.is_reference(), symbol.kind.is_reference()) {
-            (true, false) => self.report_mismatch(Mismatch::MemorySpace, current, id),
+            (true, false) => {
+                self.report_mismatch(Mismatch::MemorySpace, current, id);
+                self.check_managed(current, id, symbol);
+            }
             // A parameter is not visible in other files.
             (_, true)
                 if known != symbol.kind
@@ -103,6 +106,14 @@ impl<'d> Merger<'d, '_> {
         self.diagnostics.push(error);
     }
 
+    /// Checks that a file says the same about `__managed__` as files before.
+    fn check_managed(&mut self, current: &Current<'_, 'd>, id: SymbolId, symbol: &FileSymbol<'d>) {
+        let is_managed = |other: SymbolOther| other.has(SymbolOther::MANAGED);
+        if is_managed(self.merged.symbols[id].other) != is_managed(symbol.other) {
+            self.report_mismatch(Mismatch::Managed, current, id);
+        }
+    }
+
     /// Checks that a file means the same kind and size of a variable as files before, and the same about `__managed__` (case
     /// `managed_vars`). An array of unknown length has size 0, and two tentative definitions may differ in size (case
     /// `common_sizes`).
@@ -116,10 +127,7 @@ impl<'d> Merger<'d, '_> {
         if known.space != symbol.other.space() {
             self.report_mismatch(Mismatch::MemorySpace, current, id);
         }
-        let is_managed = |other: SymbolOther| other.has(SymbolOther::MANAGED);
-        if is_managed(self.merged.symbols[id].other) != is_managed(symbol.other) {
-            self.report_mismatch(Mismatch::Managed, current, id);
-        }
+        self.check_managed(current, id, symbol);
         let known = &self.merged.symbols[id];
         let is_dynamic = known.definition == Definition::Shared(SharedHome::Dynamic);
         // Beside dynamic shared memory, a tentative definition is not of unknown length either, and another name of a function,
