@@ -35,6 +35,7 @@ impl Operand {
 }
 
 /// An instruction, as far as it decides what its operands are.
+#[derive(Clone, Copy)]
 struct Encoded {
     operation: u16,
     /// Which of its operands are registers, immediates or constants.
@@ -91,48 +92,31 @@ pub(super) fn operands(instruction: &[u8]) -> Option<impl Iterator<Item = Operan
         true => PAIR_SUM,
         false => encoded.operation,
     })?;
-    let (file, elsewhere) = encoded.elsewhere();
-    let nothing = Operand {
-        file,
-        first: 0,
-        count: 0,
-        is_written: false,
-    };
-    let (mut found, mut count) = ([nothing; MOST_OPERANDS], 0);
-    let mut add = |operand| {
-        found[count] = operand;
-        count += 1;
-    };
-    for (index, (&place, at)) in places.iter().zip(PLACES).enumerate() {
-        if let Some((file, count)) = place.holds(&encoded) {
-            add(Operand {
-                file,
-                first: encoded.bits.get(at, 8),
-                count: count.registers(&encoded),
-                is_written: index == 0 && !NO_RESULT.contains(&encoded.operation),
-            });
-        }
-    }
-    for &(at, count) in elsewhere {
-        add(Operand {
+    let placed = places.iter().zip(PLACES).enumerate();
+    let placed = placed.filter_map(move |(index, (place, at))| {
+        let (file, count) = place.holds(&encoded)?;
+        Some(Operand {
+            file,
             first: encoded.bits.get(at, 8),
-            count,
-            ..nothing
-        });
-    }
-    if let Some(count) = encoded.upper_half() {
-        add(Operand {
-            file: File::Thread,
-            first: encoded.bits.get(UPPER_HALF, 8),
-            count,
-            is_written: true,
-        });
-    }
-    Some(found.into_iter().take(count))
+            count: count.registers(&encoded),
+            is_written: index == 0 && !NO_RESULT.contains(&encoded.operation),
+        })
+    });
+    let (file, elsewhere) = encoded.elsewhere();
+    let beside = elsewhere.iter().map(move |&(at, count)| Operand {
+        file,
+        first: encoded.bits.get(at, 8),
+        count,
+        is_written: false,
+    });
+    let upper = encoded.upper_half().map(|count| Operand {
+        file: File::Thread,
+        first: encoded.bits.get(UPPER_HALF, 8),
+        count,
+        is_written: true,
+    });
+    Some(placed.chain(beside).chain(upper))
 }
-
-/// Those at the four places, two others, and the upper half of a result.
-const MOST_OPERANDS: usize = 7;
 
 /// Whether an instruction works on numbers of two registers.
 pub(super) fn is_long(instruction: &[u8]) -> bool {
