@@ -286,12 +286,12 @@ fn image_of_module(path: &Path) -> Result<PathBuf> {
     Ok(image)
 }
 
-/// The same as nvcc does it: an image without code is as good as any. `toolkit` is that of the nvcc, `missing` are names of
-/// libraries that are nowhere, and `default` tells the processors where none is named.
+/// The same as nvcc does it: an image without code is as good as any. `toolkit` is that of the nvcc, `missing` tells the
+/// names of libraries that are nowhere, and `default` the processors where none is named.
 pub(crate) fn run_as_nvcc(
     mut arguments: Arguments,
     toolkit: Option<&Toolkit>,
-    missing: &[String],
+    missing: impl Fn() -> Vec<String>,
     default: impl FnOnce(&Files) -> Vec<Sm>,
 ) -> Result<()> {
     // Whatever the file is called.
@@ -307,7 +307,7 @@ pub(crate) fn run_as_nvcc(
             let is_library = |file: &PathBuf| file.extension().is_some_and(|end| end == "a");
             let has_libraries = arguments.files.iter().any(is_library);
             let without = || (!has_libraries).then(|| messages::HELP_WITHOUT_LIBRARIES.to_owned());
-            help = messages::help_with_missing(missing).or_else(without);
+            help = messages::help_with_missing(&missing()).or_else(without);
         }
         // CMake has programs linked that have no device code of their own, whose users cannot do anything about it.
         let lacking = linked.without_code();

@@ -51,11 +51,13 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
     let toolkit = toolkit_of(&arguments.nvcc, parsed.link_time)?;
     let of_toolkit = toolkit.as_ref().and_then(|toolkit| toolkit.lib_dir().ok());
     parsed.library_paths.extend(of_toolkit);
-    let mut missing = take_static_libraries(&mut parsed);
-    if toolkit.is_none() {
+    let folders = parsed.library_paths.clone();
+    let for_host = leave_to_host(&mut parsed);
+    let missing = || match toolkit {
+        Some(_) => nowhere(&for_host, &folders),
         // They may be in one that only nvcc knows.
-        missing.clear();
-    }
+        None => Vec::new(),
+    };
     let link_time = parsed.link_time;
 
     /// The command line of `link`.
@@ -68,27 +70,34 @@ pub(crate) fn run(arguments: Arguments) -> Result<()> {
     let arguments = Link::try_parse_from(words)
         .map_err(without_usage)?
         .arguments;
-    link::run_as_nvcc(arguments, toolkit.as_ref(), &missing, |files| {
+    link::run_as_nvcc(arguments, toolkit.as_ref(), missing, |files| {
         processors_of_objects(files, link_time)
     })
 }
 
-/// Leaves to the host linker what is not there as a static library, and gives the names of those that it will not find either.
-fn take_static_libraries(parsed: &mut Parsed) -> Vec<String> {
-    let folders = &parsed.library_paths;
-    let is_there = |name: &str, end: &str| {
-        let file = format!("lib{name}.{end}");
-        folders.iter().any(|folder| folder.join(&file).is_file())
-    };
+/// Leaves to the host linker the libraries that are not there as static ones, and gives their names.
+fn leave_to_host(parsed: &mut Parsed) -> Vec<String> {
     let libraries = std::mem::take(&mut parsed.libraries);
-    let (taken, left): (Vec<_>, Vec<_>) =
-        libraries.into_iter().partition(|name| is_there(name, "a"));
+    let (taken, left) = libraries
+        .into_iter()
+        .partition(|name| is_there(name, "a", &parsed.library_paths));
     parsed.libraries = taken;
-    left.into_iter()
+    left
+}
+
+/// The names of libraries that the host linker will not find either.
+fn nowhere(libraries: &[String], folders: &[PathBuf]) -> Vec<String> {
+    let is_missing = |name: &&String| {
         // The rest of a name that begins with a colon is that of a file.
-        .filter(|name| !name.starts_with(':') && !is_there(name, "so"))
-        .filter(|name| host_folder(name).is_none())
-        .collect()
+        !name.starts_with(':') && !is_there(name, "so", folders) && host_folder(name).is_none()
+    };
+    libraries.iter().filter(is_missing).cloned().collect()
+}
+
+/// Whether a folder has a library of this name and end.
+fn is_there(name: &str, end: &str, folders: &[PathBuf]) -> bool {
+    let file = format!("lib{name}.{end}");
+    folders.iter().any(|folder| folder.join(&file).is_file())
 }
 
 /// What is wrong with a value, without advice about options that nobody has typed.

@@ -64,6 +64,23 @@ pub(crate) struct Figures<'d> {
     counted: Vec<SectionId>,
 }
 
+impl<'d> Figures<'d> {
+    fn new(
+        pruned: &Pruned<'d>,
+        module_records: Vec<InfoRecord<'d>>,
+        function_records: IdVec<FunctionId, Records<'d>>,
+        counted: Vec<SectionId>,
+    ) -> Self {
+        Self {
+            module_records,
+            function_records,
+            call_graph: call_graph(pruned),
+            prototypes: prototypes(pruned),
+            counted,
+        }
+    }
+}
+
 /// The parts of the call graph section.
 #[derive(Debug)]
 pub(crate) struct CallEdges {
@@ -143,13 +160,7 @@ pub(crate) fn compute<'d>(
             diagnostics,
         );
     }
-    Figures {
-        module_records,
-        function_records,
-        call_graph: call_graph(pruned),
-        prototypes: prototypes(pruned),
-        counted,
-    }
+    Figures::new(pruned, module_records, function_records, counted)
 }
 
 /// Collects the records of the inputs; a later link computes the rest.
@@ -184,13 +195,7 @@ pub(crate) fn collect<'d>(
             diagnostics,
         );
     }
-    Figures {
-        module_records,
-        function_records,
-        call_graph: call_graph(pruned),
-        prototypes: prototypes(pruned),
-        counted: Vec::new(),
-    }
+    Figures::new(pruned, module_records, function_records, Vec::new())
 }
 
 /// Each list goes by functions in creation order; a function's own entries

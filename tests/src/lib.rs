@@ -18,6 +18,7 @@ pub mod golden;
 pub mod identity;
 pub mod known;
 pub mod process;
+pub mod random;
 pub mod roundtrip;
 pub mod run;
 pub mod store;

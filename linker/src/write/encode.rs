@@ -7,7 +7,7 @@ use crate::cubin::{
 use crate::finalize::{CallEdges, Finalized};
 use crate::id::{PrototypeId, SymbolId};
 use crate::layout::NullSymbol;
-use crate::merge::{Form, InfoRecord, Merged, Payload, Relocation, Slot};
+use crate::merge::{Form, InfoRecord, Merged, Payload, Relocation, Slot, Strays};
 use crate::options::ImageKind;
 use crate::tool_record::tool_record;
 
@@ -58,12 +58,17 @@ fn record_into(bytes: &mut Vec<u8>, record: &InfoRecord<'_>, symbols: &SymbolNum
 
 /// The last two bytes of the head: a value, or the size of what follows.
 pub(super) fn head(payload: &Payload<'_>) -> [u8; 2] {
-    let size = u16::try_from(payload.size()).expect("finalize has refused what is larger");
-    let size = size.to_le_bytes();
     match payload {
         Payload::Head(value) => *value,
-        Payload::Bytes(_) | Payload::Symbol(..) | Payload::Symbols(_) => size,
-        Payload::WithStrays(record) => record.head.unwrap_or(size),
+        Payload::WithStrays(Strays {
+            head: Some(head), ..
+        }) => *head,
+        Payload::Bytes(_) | Payload::Symbol(..) | Payload::WithStrays(_) | Payload::Symbols(_) => {
+            // Those of inputs are not larger, and `finalize` checks the lists that it makes longer.
+            let size = u16::try_from(payload.size());
+            size.expect("finalize has refused what is larger")
+                .to_le_bytes()
+        }
     }
 }
 
@@ -244,7 +249,6 @@ mod tests {
     use super::*;
     use crate::cubin::{Format, InfoCode};
     use crate::id::{Id as _, IdVec, SymbolId};
-    use crate::merge::Strays;
 
     #[test]
     fn strays_come_behind_the_payload_and_count_for_the_size() {

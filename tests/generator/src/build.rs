@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use crate::feature::Feature;
 use crate::program::{Language, Program};
-use crate::random::Random;
 use crate::target::Target;
+use rustnvlink_tests::random::Random;
 
 /// How many programs in a hundred have units that are no plain objects.
 const PROGRAMS: usize = 50;

@@ -7,8 +7,8 @@ use crate::feature::Feature;
 use crate::library;
 use crate::modern;
 use crate::program::{Item, Language, Piece, Program, Unit};
-use crate::random::Random;
 use crate::target::Target;
+use rustnvlink_tests::random::Random;
 
 /// What each unit may need; what it does not use leaves nothing behind.
 const HEAD: &str = "\

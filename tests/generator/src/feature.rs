@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::random::Random;
+use rustnvlink_tests::random::Random;
 
 macro_rules! features {
     ($($variant:ident $name:literal $weight:literal $about:literal,)*) => {

@@ -10,8 +10,8 @@ use crate::feature::Feature;
 use crate::on::On;
 use crate::program::{Item, Language, Piece, Unit};
 use crate::ptx::VERSION;
-use crate::random::Random;
 use crate::target::Target;
+use rustnvlink_tests::random::Random;
 
 const LIST: &str = include_str!("../kernel.txt");
 

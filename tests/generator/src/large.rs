@@ -3,7 +3,7 @@
 
 use crate::feature::Feature;
 use crate::plan::{Function, Plan, Space, Type, Value};
-use crate::random::Random;
+use rustnvlink_tests::random::Random;
 
 /// Keeps this source apart from the one of the program.
 const SALT: u64 = 0x756e_7573;

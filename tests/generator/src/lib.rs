@@ -19,7 +19,6 @@ mod on;
 mod plan;
 mod program;
 mod ptx;
-mod random;
 pub mod score;
 pub mod shrink;
 mod steps;
@@ -36,7 +35,7 @@ pub use feature::Feature;
 pub use program::{Item, Language, Piece, Program, Unit};
 pub use target::Target;
 
-use random::Random;
+use rustnvlink_tests::random::Random;
 
 /// Makes the program of a seed.
 pub fn generate(

@@ -1,6 +1,6 @@
 //! Statements in CUDA C++ that use the libraries of the toolkit.
 
-use crate::random::Random;
+use rustnvlink_tests::random::Random;
 
 /// How many programs in a hundred have any.
 const PROGRAMS: usize = 25;

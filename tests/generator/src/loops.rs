@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use crate::build::Build;
 use crate::feature::Feature;
 use crate::program::{Item, Language, Piece, Unit};
-use crate::random::Random;
 use crate::target::Target;
+use rustnvlink_tests::random::Random;
 
 /// Kernels of a unit; to start the compiler takes longer than they do.
 const KERNELS: usize = 4;

@@ -15,6 +15,7 @@ use rustnvlink_generator::known::Known;
 use rustnvlink_generator::score::{Score, first_lines};
 use rustnvlink_generator::{Build, Feature, Language, Program, Target, generate, shrink};
 use rustnvlink_tests::identity;
+use rustnvlink_tests::random::seeds;
 use rustnvlink_tests::toolkit::Toolkit;
 
 /// Random programs that show where our linker and nvlink differ.
@@ -80,19 +81,6 @@ fn main() -> ExitCode {
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::from(2)
-        }
-    }
-}
-
-fn seeds(text: &str) -> Result<std::ops::Range<u64>> {
-    let number = |text: &str| -> Result<u64> {
-        text.parse().with_context(|| format!("`{text}` is no seed"))
-    };
-    match text.split_once("..") {
-        Some((start, end)) => Ok(number(start)?..number(end)?),
-        None => {
-            let seed = number(text)?;
-            Ok(seed..seed + 1)
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::feature::Feature;
 use crate::program::{Item, Piece};
-use crate::random::Random;
+use rustnvlink_tests::random::Random;
 
 /// Definitions that several units hold, as headers bring them.
 const SHARED: &[(Feature, &str)] = &[(

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::feature::Feature;
-use crate::random::Random;
+use rustnvlink_tests::random::Random;
 
 /// The type of a parameter or result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -15,9 +15,9 @@ use crate::feature::Feature;
 use crate::large;
 use crate::plan::{Function, Home, Linkage, Plan, Signature, Space, Type, Variable};
 use crate::program::{Item, Language, Piece, Program, Unit};
-use crate::random::Random;
 use crate::target::Target;
 use crate::unified;
+use rustnvlink_tests::random::Random;
 
 /// The version of the language, as the first line of a unit says it.
 pub(crate) const VERSION: &str = ".version 9.0\n";

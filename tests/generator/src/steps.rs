@@ -1,7 +1,7 @@
 //! Links in steps: what one of them makes, the next one takes.
 
 use crate::program::{Item, Language, Program};
-use crate::random::Random;
+use rustnvlink_tests::random::Random;
 
 /// One link of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use crate::feature::Feature;
 use crate::program::{Language, Piece, Program};
-use crate::random::Random;
+use rustnvlink_tests::random::Random;
 
 /// How many programs in a hundred get any.
 const PROGRAMS: usize = 35;

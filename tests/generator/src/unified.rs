@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 
 use crate::feature::Feature;
 use crate::plan::{Home, Linkage, Plan, Space};
-use crate::random::Random;
 use crate::target::Target;
+use rustnvlink_tests::random::Random;
 
 /// The first word of an index.
 const MAGIC: u64 = u64::from_le_bytes(*b"\x7fUFTINDX");

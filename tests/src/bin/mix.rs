@@ -16,6 +16,7 @@ use rustnvlink_tests::case::{self, Case};
 use rustnvlink_tests::directive::{Action, Link, Script};
 use rustnvlink_tests::identity;
 use rustnvlink_tests::process::{self, LINK_LIMIT};
+use rustnvlink_tests::random::{Random, seeds};
 use rustnvlink_tests::run::{self, Linked};
 use rustnvlink_tests::store::{self, Entry, Files, Store, Stored};
 use rustnvlink_tests::toolkit::Toolkit;
@@ -49,16 +50,6 @@ struct Arguments {
     /// Leaves the files of links that differ in folders of this one
     #[arg(long, value_name = "FOLDER")]
     keep: Option<PathBuf>,
-}
-
-fn seeds(text: &str) -> Result<Range<u64>> {
-    Ok(match text.split_once("..") {
-        Some((first, end)) => first.parse()?..end.parse()?,
-        None => {
-            let one: u64 = text.parse()?;
-            one..one + 1
-        }
-    })
 }
 
 /// An object, and which names it gives to others or needs of them.
@@ -238,31 +229,4 @@ fn mixture(
         entry: Entry { ended, files },
     };
     Ok((linked, folder))
-}
-
-/// Random decisions that are the same for the same seed.
-struct Random(oorandom::Rand64);
-
-impl Random {
-    fn new(seed: u64) -> Self {
-        Self(oorandom::Rand64::new(u128::from(seed)))
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        self.0.rand_range(0..end as u64) as usize
-    }
-
-    fn chance(&mut self, percent: usize) -> bool {
-        self.below(100) < percent
-    }
-
-    fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
-        &items[self.below(items.len())]
-    }
-
-    fn shuffle<T>(&mut self, items: &mut [T]) {
-        for last in (1..items.len()).rev() {
-            items.swap(last, self.below(last + 1));
-        }
-    }
 }

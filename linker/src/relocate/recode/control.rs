@@ -124,7 +124,7 @@ pub(super) enum Place {
 pub(super) fn place(instruction: &[u8; INSTRUCTION]) -> Place {
     match operation(instruction) {
         BSSY => {
-            let [.., a, b, c, d] = *instruction.first_chunk::<8>().expect("sixteen bytes");
+            let [_, _, _, _, a, b, c, d, ..] = *instruction;
             Place::Distance(i32::from_le_bytes([a, b, c, d]).into())
         }
         _ if opcode(instruction) == RETURN_ADDRESS => {

@@ -123,7 +123,7 @@ impl Control {
     }
 }
 
-/// The last four bytes.
+/// The last four bytes. Whatever the input is, its code has been cut into whole instructions.
 fn word(instruction: &[u8]) -> u32 {
     u32::from_le_bytes(*instruction.last_chunk().expect("sixteen bytes"))
 }

@@ -438,7 +438,7 @@ impl Writer<'_> {
     }
 
     fn double(&mut self) -> String {
-        let constant = |random: &mut crate::random::Random| {
+        let constant = |random: &mut rustnvlink_tests::random::Random| {
             format!(
                 "0d3FF{:05X}{:08X}",
                 random.below(1 << 20),
